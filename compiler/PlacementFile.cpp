@@ -133,6 +133,17 @@ readSelection(const llvm::json::Value *value, const std::string &where,
       return error;
     *flag = value.value_or(false);
   }
+  const llvm::json::Value *scratch = object->get("scratch");
+  if (scratch && !scratch->getAsObject())
+    return createStringError(its + " has no object 'scratch'");
+  if (scratch)
+    for (const auto &[kernel, bytes] : *scratch->getAsObject()) {
+      read.scratch[kernel.str()] = bytes.getAsInteger().value_or(-1);
+      if (read.scratch[kernel.str()] < 0)
+        return createStringError(its +
+                                 " has no number of bytes as scratch of '" +
+                                 kernel.str() + "'");
+    }
   return llvm::Error::success();
 }
 

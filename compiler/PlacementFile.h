@@ -12,6 +12,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ struct PlacementFile {
   struct Selection {
     int64_t code = 0;
     bool fewColors = false, littleScratch = false, weightsStay = false;
+    std::map<std::string, int64_t> scratch; ///< bytes that a kernel takes
   };
   std::string path;
   int64_t width = 0, height = 0; ///< of the mesh

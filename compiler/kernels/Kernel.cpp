@@ -15,6 +15,18 @@ llvm::ArrayRef<const Kernel *> allKernels() {
   return kernels;
 }
 
+std::vector<std::string> planNames(wse::ProgramOp program) {
+  std::vector<std::string> names;
+  llvm::StringMap<int> count;
+  for (wse::KernelOp kernel : program.kernels()) {
+    std::string name = kernel->getName().stripDialect().str() + " " +
+                       kernel.getReportName() + " ";
+    std::replace(name.begin(), name.end(), ',', ';'); // as text a list has them
+    names.push_back(name + std::to_string(count[name]++));
+  }
+  return names;
+}
+
 const Kernel *findKernel(mlir::Operation *op) {
   const llvm::StringRef name = op->getName().getStringRef();
   for (const Kernel *kernel : allKernels())

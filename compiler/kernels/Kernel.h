@@ -276,6 +276,10 @@ double startCycles(const Machine &machine, bool streams);
 /// All kernels, in the order of the list in CMakeLists.txt.
 llvm::ArrayRef<const Kernel *> allKernels();
 
+/// What constraints of a plan call the kernels of a program: by operation,
+/// nodes, and the how many-th of these it is: "matmul head/MatMul 0".
+std::vector<std::string> planNames(wse::ProgramOp program);
+
 /// The kernel that runs `op`, or null if `op` is no kernel of the wse dialect.
 const Kernel *findKernel(mlir::Operation *op);
 

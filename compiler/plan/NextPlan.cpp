@@ -88,6 +88,28 @@ static bool fewerStages(const Situation &at, Step &to) {
          at.regions > (at.asked.resident ? 2 : 1);
 }
 
+/// Kernels whose launches have no room take variants with less scratch, down to
+/// the least there is.
+static bool lessScratch(const Situation &at, Step &to) {
+  for (const Shortage &its : at.outcome.shortages)
+    for (const ScratchShortage &each : its.scratch) {
+      const int64_t bytes = std::max(each.room, each.least);
+      int64_t &most =
+          to.plan.scratch.try_emplace(each.kernel, bytes).first->second;
+      most = std::min(most, bytes);
+    }
+  return to.plan.scratch != at.now.scratch;
+}
+
+/// The same where they then have room; else there is to be less code first.
+static bool scratchThatFits(const Situation &at, Step &to) {
+  for (const Shortage &its : at.outcome.shortages)
+    for (const ScratchShortage &each : its.scratch)
+      if (each.least > each.room)
+        return false;
+  return lessScratch(at, to);
+}
+
 static bool roomForCode(const Situation &at, Step &to) {
   to.plan.code = at.outcome.code();
   return to.plan.code > at.now.code && to.plan.code < at.outcome.usableBytes;
@@ -158,6 +180,7 @@ static bool spreadCode(const Situation &at, Step &to) {
   to.note = "kernels on several regions";
   to.keepsError = true;
   to.plan.spreadCode = true;
+  to.plan.scratch.clear();
   to.plan.whereFaster = false;
   to.plan.abreast.assign(mostParts - 1, mostParts);
   to.plan.code = to.plan.codeOfOne = at.outcome.code();
@@ -188,10 +211,11 @@ std::optional<Step> wsec::plan::nextPlan(const Constraints &plan,
                                          const Asked &asked) {
   const Situation at = {plan, outcome, asked};
   static constexpr Rule ofPlaces[] = {otherRows}, ofCode[] = {spreadFurther},
-                        ofAll[] = {rowsForColors, fewerStages,   roomForCode,
-                                   roomForGaps,   weightsStream, fewerAbreast,
-                                   fewColors,     oneRegion,     halfTheRows,
-                                   littleScratch, spreadCode};
+                        ofAll[] = {rowsForColors, fewerStages, scratchThatFits,
+                                   roomForCode,   roomForGaps, weightsStream,
+                                   fewerAbreast,  fewColors,   oneRegion,
+                                   halfTheRows,   lessScratch, littleScratch,
+                                   spreadCode};
   // Stages may have no place or no paths, as beside keep-outs.
   const bool isNarrow = !at.noSram && !at.noColors;
   if (outcome.shortages.empty() || (isNarrow && at.regions < 2))

@@ -39,6 +39,11 @@ static bool set(StringRef name, StringRef value, Constraints &constraints) {
     return !value.empty();
   }
   int64_t number = 0;
+  if (name == "scratch") {
+    auto [bytes, kernel] = value.split(':');
+    return !kernel.empty() &&
+           !bytes.getAsInteger(10, constraints.scratch[kernel.str()]);
+  }
   if (value.getAsInteger(10, number) || number < 0)
     return false;
   if (name == "abreast") {
@@ -61,7 +66,7 @@ std::string wsec::plan::parse(StringRef text, Constraints &constraints) {
       return ("'" + part +
               "' is no constraint: region=WxH, abreast=N, stages=N, "
               "stage-rows=N, code=N, spread-code, little-scratch, few-colors, "
-              "keep-weights, clear-rows and where-faster are")
+              "keep-weights, clear-rows, where-faster and scratch=N:KERNEL are")
           .str();
   return "";
 }
@@ -75,6 +80,8 @@ llvm::raw_ostream &wsec::plan::operator<<(llvm::raw_ostream &os,
     os << comma << "abreast=" << regions;
   for (const Number &each : numbers)
     os << comma << each.name << "=" << constraints.*each.member;
+  for (const auto &[kernel, bytes] : constraints.scratch)
+    os << comma << "scratch=" << bytes << ":" << kernel;
   for (const Flag &flag : flags)
     if (constraints.*flag.member)
       os << comma << flag.name;
@@ -82,8 +89,10 @@ llvm::raw_ostream &wsec::plan::operator<<(llvm::raw_ostream &os,
 }
 
 void wsec::plan::add(Shortages *shortages, mlir::InFlightDiagnostic &error,
-                     Lack of, int64_t code, int64_t launch) {
+                     Lack of, int64_t code, int64_t launch,
+                     std::vector<ScratchShortage> scratch) {
   if (shortages)
-    shortages->push_back(
-        {of, code, launch, error.getUnderlyingDiagnostic()->str()});
+    shortages->push_back({of, code, launch,
+                          error.getUnderlyingDiagnostic()->str(),
+                          std::move(scratch)});
 }

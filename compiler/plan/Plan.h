@@ -13,6 +13,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,10 @@ struct Constraints {
   int64_t codeOfOne = 0;
   /// No products that keep weights in SRAM, nor stores with code of their own.
   bool littleScratch = false;
+  /// Bytes of scratch that kernels take at most, and those that are like them,
+  /// by what `ScratchShortage` calls them: what takes more has a variant that
+  /// takes less, or the least that there is.
+  std::map<std::string, int64_t> scratch;
   /// Variants whose streams together ask for no more colors than there are,
   /// counted as if none could share one.
   bool fewColors = false;
@@ -73,18 +78,28 @@ enum class Lack {
   Paths,  ///< for words, whatever their color, or steps to search for them
 };
 
+/// A kernel whose scratch has no room in its launch, and that has a variant
+/// with less.
+struct ScratchShortage {
+  std::string kernel; ///< its operation and node: "attention layers.0.attn"
+  int64_t room = 0;   ///< bytes that its launch leaves to it
+  int64_t least = 0;  ///< bytes that a variant of it takes at least
+};
+
 /// What a phase that failed found too little of.
 struct Shortage {
   Lack of = Lack::Sram;
   int64_t code = 0; ///< bytes of it in a PE, where SRAM is short; 0: not known
   int64_t launch = 0; ///< bytes of buffers of the launch that has most of them
   std::string error;  ///< that says so, with kernel and numbers
+  std::vector<ScratchShortage> scratch = {}; ///< what would take less
 };
 using Shortages = std::vector<Shortage>;
 
 /// Adds what `error` says to those of a compilation, if there is one.
 void add(Shortages *shortages, mlir::InFlightDiagnostic &error, Lack of,
-         int64_t code = 0, int64_t launch = 0);
+         int64_t code = 0, int64_t launch = 0,
+         std::vector<ScratchShortage> scratch = {});
 
 } // namespace wsec::plan
 

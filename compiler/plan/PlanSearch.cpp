@@ -15,6 +15,7 @@ void PlanSearch::start(const PlacementFile::Selection &selection) {
   now.fewColors = selection.fewColors;
   now.littleScratch = selection.littleScratch;
   now.keepWeights = selection.weightsStay;
+  now.scratch = selection.scratch;
 }
 
 /// The most regions with PEs in one row of the mesh.

@@ -21,6 +21,21 @@ class Allocator {
 public:
   explicit Allocator(const SchedulingProblem &problem) : problem(problem) {}
 
+  /// For scratch of the kernel, beside what is taken.
+  SramOverflow::Scratch roomFor(size_t kernel) const {
+    int64_t begin = roundUp(problem.firstAddress);
+    SramOverflow::Scratch room = {kernel, 0, 0};
+    auto add = [&](int64_t end) {
+      room.free += std::max<int64_t>(0, end - begin);
+      room.gap = std::max(room.gap, end - begin);
+    };
+    for (const Block &block : blocks) {
+      add(block.begin);
+      begin = std::max(begin, roundUp(block.end));
+    }
+    add(problem.endAddress);
+    return room;
+  }
   /// The lowest free address for `bytes`, or -1.
   int64_t findGap(int64_t bytes) const {
     int64_t begin = roundUp(problem.firstAddress);
@@ -115,6 +130,7 @@ bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
                               std::vector<size_t> order) {
   size_t count = problem.kernels.size();
   schedule = {};
+  overflow = {};
   schedule.resultAddresses.assign(count, 0);
   schedule.scratchAddresses.assign(count, 0);
   schedule.slots.assign(count, 0);
@@ -141,7 +157,9 @@ bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
   auto place = [&](Allocator &allocator, size_t owner, BufferUse use,
                    int64_t bytes, int64_t address, int64_t &placed) {
     if (address < 0) {
-      overflow = {describe(problem, allocator, {0, bytes, owner, use}), owner};
+      if (overflow.message.empty())
+        overflow = {describe(problem, allocator, {0, bytes, owner, use}),
+                    owner};
       return false;
     }
     allocator.take({address, address + bytes, owner, use});
@@ -177,7 +195,7 @@ bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
         !place(allocatorOf(k), k, BufferUse::Scratch, memory.scratchBytes,
                allocatorOf(k).findGap(memory.scratchBytes),
                schedule.scratchAddresses[k]))
-      return false;
+      overflow.scratch.push_back(allocatorOf(k).roomFor(k));
     allocatorOf(k).release(k, BufferUse::Scratch);
     for (size_t operand : memory.operands)
       if (lastUse[operand] == k)
@@ -185,5 +203,5 @@ bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
     if (lastUse[k] == k)
       allocatorOf(k).release(k, BufferUse::Result);
   }
-  return true;
+  return overflow.scratch.empty();
 }

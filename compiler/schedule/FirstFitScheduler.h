@@ -11,6 +11,13 @@ namespace wsec {
 struct SramOverflow {
   std::string message;
   size_t owner = 0; // what found no room: as Schedule::highWaterKernel
+  /// A kernel whose scratch found no room.
+  struct Scratch {
+    size_t kernel;
+    int64_t free, gap; ///< bytes that nothing else took, and those in one piece
+  };
+  /// All of these, up to a result that found none.
+  std::vector<Scratch> scratch = {};
 };
 
 /// Launches the kernels in their order and gives every buffer the lowest

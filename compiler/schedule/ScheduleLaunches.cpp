@@ -104,7 +104,7 @@ struct ScheduleLaunches final
     }
     auto error = overflow.op->emitError(overflow.message);
     plan::add(shortages, error, plan::Lack::Sram, overflow.code,
-              problem->bytesOfLaunch());
+              problem->bytesOfLaunch(), std::move(overflow.scratch));
     return error;
   }
 
@@ -113,6 +113,7 @@ struct ScheduleLaunches final
     Operation *op = nullptr;
     std::string message;
     int64_t code = 0; ///< bytes of a PE, as it was tried last; 0: not known
+    std::vector<plan::ScratchShortage> scratch = {};
   };
 
   /// Gives all buffers an address, or says why there is none.
@@ -170,6 +171,30 @@ struct ScheduleLaunches final
     return success();
   }
 
+  /// The kernels that have variants with less scratch, of those that lack
+  /// room wherever others lie; of those that lack a gap, if there are no such.
+  static std::vector<plan::ScratchShortage>
+  whatWouldTakeLess(wse::ProgramOp program, const SchedulingProblem &problem,
+                    const SramOverflow &overflow) {
+    std::vector<plan::ScratchShortage> room, gaps;
+    const std::vector<std::string> names = planNames(program);
+    SmallVector<wse::KernelOp> kernels = program.kernels();
+    for (const SramOverflow::Scratch &its : overflow.scratch) {
+      wse::KernelOp kernel = kernels[its.kernel];
+      const int64_t bytes = problem.kernels[its.kernel].scratchBytes;
+      int64_t least = bytes;
+      for (const Offer &offer :
+           findKernel(kernel)->offers(kernel, wse::regionOf(kernel).machine()))
+        if (!offer.input && offer.applies())
+          least = std::min(least, offer.scratchBytes);
+      if (its.free < bytes)
+        room.push_back({names[its.kernel], its.free, least});
+      else
+        gaps.push_back({names[its.kernel], its.gap, least});
+    }
+    return room.empty() ? gaps : room;
+  }
+
   static bool byFirstFit(wse::ProgramOp program,
                          const SchedulingProblem &problem,
                          const std::vector<size_t> &order, Overflow &overflow) {
@@ -184,6 +209,7 @@ struct ScheduleLaunches final
                       ? kernels[found.owner].getOperation()
                       : program.persistents()[found.owner - kernels.size()];
     overflow.message = found.message;
+    overflow.scratch = whatWouldTakeLess(program, problem, found);
     return false;
   }
 

@@ -97,7 +97,8 @@ static int64_t colorsOf(wse::KernelOp op, int variant, const Machine &region) {
 
 static std::string tellOffer(wse::KernelOp op, const Offer &offer,
                              const Machine &region, bool isChosen,
-                             ScratchLimits limits, int64_t others) {
+                             const ScratchLimits &limits, int64_t others,
+                             int64_t room) {
   std::string name = findKernel(op)->variantName(offer.variant).str();
   if (name.empty())
     name = op->getName().stripDialect();
@@ -119,6 +120,9 @@ static std::string tellOffer(wse::KernelOp op, const Offer &offer,
     row += std::string("  ruled out: with its ") +
            (offer.keepsWeights ? "weights" : "code") +
            ", SRAM was too small for the program";
+  else if (offer.scratchBytes > room)
+    row += "  ruled out: its launch leaves " + std::to_string(room) +
+           " bytes to scratch";
   return row + "\n";
 }
 
@@ -131,7 +135,12 @@ static std::string tellOffers(wse::KernelOp op, const Machine &region,
       limits.code ? bytesBeside(op->getParentOfType<wse::ProgramOp>(), region)
                         .lookup(op)
                   : 0;
-  const Choice cheapest = cheapestOffer(op, offers, region, {}, limits, others);
+  const int64_t room =
+      roomForScratch(op->getParentOfType<wse::ProgramOp>(), limits)
+          .lookup_or(op, unlimited);
+  SmallVector<Offer> within = offers;
+  const int64_t most = keepWithin(within, room);
+  const Choice cheapest = cheapestOffer(op, within, region, {}, limits, others);
   const Offer *chosen = llvm::find_if(offers, [&](const Offer &offer) {
     return !offer.input && offer.variant == variant;
   });
@@ -140,12 +149,13 @@ static std::string tellOffers(wse::KernelOp op, const Machine &region,
                         "scratch B", "colors", "missing B"}) +
       "\n";
   for (const Offer &offer : offers)
-    text += tellOffer(op, offer, region, &offer == chosen, limits, others);
+    text +=
+        tellOffer(op, offer, region, &offer == chosen, limits, others, most);
   const KernelCost &cost = chosen->cost;
   text += "  bound by " + cost.bound().str() + ", " +
           times(cost.total(), cost.lowerBound) + " of the lower bound of " +
           number(cost.lowerBound) + " cycles\n";
-  if (chosen != cheapest.offer)
+  if (chosen->variant != cheapest.offer->variant)
     text += "  decided: the streams of faster ones need more colors than the "
             "region has beside those of other kernels\n";
   else if (offers.size() > 1)

@@ -149,6 +149,37 @@ select::bytesBeside(wse::ProgramOp program, const Machine &region) {
   return beside;
 }
 
+int64_t select::keepWithin(SmallVectorImpl<Offer> &offers, int64_t room) {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const Offer &offer : offers)
+    if (!offer.input && offer.applies())
+      least = std::min(least, offer.scratchBytes);
+  const int64_t most = std::max(room, least);
+  llvm::erase_if(offers,
+                 [&](const Offer &its) { return its.scratchBytes > most; });
+  return most;
+}
+
+llvm::DenseMap<Operation *, int64_t>
+select::roomForScratch(wse::ProgramOp program, const ScratchLimits &limits) {
+  llvm::DenseMap<Operation *, int64_t> rooms;
+  if (limits.ofKernels.empty())
+    return rooms;
+  const bool packs = packsWeights(program);
+  llvm::DenseMap<Attribute, int64_t> ofAlike; // looked up only
+  SmallVector<wse::KernelOp> kernels = program.kernels();
+  for (auto [kernel, name] : llvm::zip_equal(kernels, planNames(program)))
+    if (auto its = limits.ofKernels.find(name); its != limits.ofKernels.end()) {
+      int64_t &least = ofAlike.try_emplace(costKey(kernel, packs), its->second)
+                           .first->second;
+      least = std::min(least, its->second);
+    }
+  for (wse::KernelOp kernel : kernels)
+    if (auto its = ofAlike.find(costKey(kernel, packs)); its != ofAlike.end())
+      rooms[kernel] = its->second;
+  return rooms;
+}
+
 namespace wsec::select {
 namespace {
 
@@ -159,9 +190,10 @@ public:
   VariantChooser(const Machine &region, ScratchLimits limits, bool packs)
       : region(region), limits(limits), offers(region, packs) {}
 
-  void add(wse::KernelOp op, int64_t bytesBeside) {
+  /// `room`: bytes that its scratch takes at most.
+  void add(wse::KernelOp op, int64_t bytesBeside, int64_t room) {
     kernels.push_back(
-        {op, offers.of(op), bytesBeside, findKernel(op)->variantOf(op)});
+        {op, offers.of(op), bytesBeside, room, findKernel(op)->variantOf(op)});
     int64_t &most = mostBeside[kernels.back().offers.data()];
     most = std::max(most, bytesBeside);
   }
@@ -179,6 +211,7 @@ private:
     Operation *op;
     ArrayRef<Offer> offers;
     int64_t others;  ///< bytes beside it
+    int64_t room;    ///< bytes for its scratch at most
     int variant = 0; ///< that `choose` found last
   };
   /// A variant of all kernels of a name.
@@ -247,6 +280,7 @@ VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
                               Variant(kernel.opName(), offer.variant)) &&
           !limits.rulesOut(offer))
         left.push_back(offer);
+    keepWithin(left, each.room);
     if (each.offers.size() > 1 && left.empty()) {
       sum.cycles = std::numeric_limits<double>::infinity();
     } else if (each.offers.size() > 1) {
@@ -323,6 +357,7 @@ int64_t select::bytesOfStates(wse::ProgramOp program, const Machine &region) {
 void select::chooseVariants(wse::ProgramOp program, ScratchLimits limits,
                             bool fewColors) {
   const bool packs = packsWeights(program);
+  const auto rooms = roomForScratch(program, limits);
   for (wse::RegionOp region : program.kernelRegions()) {
     Machine machine = region.machine();
     machine.sramBytes -= bytesOfStates(program, machine);
@@ -332,7 +367,7 @@ void select::chooseVariants(wse::ProgramOp program, ScratchLimits limits,
       beside = bytesBeside(program, machine);
     for (wse::KernelOp op : program.kernels())
       if (wse::regionOf(op) == region)
-        chooser.add(op, beside.lookup(op));
+        chooser.add(op, beside.lookup(op), rooms.lookup_or(op, unlimited));
     if (fewColors)
       chooser.chooseFewColors();
     else

@@ -8,6 +8,8 @@
 #include "compiler/kernels/Kernel.h"
 #include "dialects/wse/Wse.h"
 
+#include <limits>
+#include <map>
 #include <memory>
 #include <tuple>
 
@@ -42,6 +44,8 @@ struct Choice {
 struct ScratchLimits {
   int64_t code = 0;           ///< bytes of a PE; 0: not known, a guess is left
   bool littleScratch = false; ///< no offer that is dear in SRAM (isDear)
+  /// Bytes that kernels take at most, by `planNames`.
+  std::map<std::string, int64_t> ofKernels = {};
 
   bool rulesOut(const Offer &offer) const {
     return littleScratch && offer.isDear();
@@ -87,6 +91,18 @@ private:
 /// no more colors than there are, counted as if no two streams could share one.
 void chooseVariants(wse::ProgramOp program, ScratchLimits limits,
                     bool fewColors);
+
+/// Bytes of scratch where nothing limits it.
+constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
+
+/// For kernels that the limits name, and those that are alike, the bytes that
+/// their scratch takes at most.
+llvm::DenseMap<mlir::Operation *, int64_t>
+roomForScratch(wse::ProgramOp program, const ScratchLimits &limits);
+
+/// Leaves the offers whose scratch takes no more than the room, or the least
+/// there is. Returns which of the two.
+int64_t keepWithin(llvm::SmallVectorImpl<Offer> &offers, int64_t room);
 
 /// For each kernel of the program's entries the bytes of results that live
 /// while it runs, and that it neither uses nor makes, as they are on a region.

@@ -325,6 +325,14 @@ struct SelectKernelsPass
     return name;
   }
 
+  DictionaryAttr dictionaryOf(const std::map<std::string, int64_t> &numbers) {
+    Builder builder(&getContext());
+    SmallVector<NamedAttribute> named;
+    for (const auto &[name, number] : numbers)
+      named.emplace_back(name, builder.getI64IntegerAttr(number));
+    return named.empty() ? nullptr : builder.getDictionaryAttr(named);
+  }
+
   /// All is chosen.
   void finish(ModuleOp module, wse::ProgramOp program,
               Explanation &explanation) {
@@ -333,13 +341,15 @@ struct SelectKernelsPass
     for (auto parameter :
          llvm::make_early_inc_range(module.getOps<onnx::ParameterOp>()))
       parameter.erase();
-    const ScratchLimits limits{codeOfStage(), within.littleScratch};
+    const ScratchLimits limits{codeOfStage(), within.littleScratch,
+                               within.scratch};
     chooseVariants(program, limits, within.fewColors);
     if (limits.code || within.fewColors || within.littleScratch ||
-        within.keepWeights)
+        within.keepWeights || !within.scratch.empty())
       program.setSelectionAttr(wse::SelectionAttr::get(
           program.getContext(), limits.code, within.fewColors,
-          within.littleScratch, within.keepWeights));
+          within.littleScratch, within.keepWeights,
+          dictionaryOf(within.scratch)));
     if (explain.empty())
       return;
     FailureOr<std::string> text = explanation.tell(program, limits);

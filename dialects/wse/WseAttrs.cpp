@@ -347,9 +347,15 @@ LogicalResult SparsityAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult
 SelectionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                      int64_t code, bool, bool, bool) {
+                      int64_t code, bool, bool, bool, DictionaryAttr scratch) {
   if (code < 0) // C1
     return emitError() << "has " << code << " bytes of code";
+  for (NamedAttribute its :
+       scratch ? scratch.getValue() : ArrayRef<NamedAttribute>())
+    if (auto bytes = dyn_cast<IntegerAttr>(its.getValue());
+        !bytes || bytes.getValue().isNegative()) // C2
+      return emitError() << "has for the scratch of '"
+                         << its.getName().getValue() << "' no number of bytes";
   return success();
 }
 

@@ -341,20 +341,24 @@ def Wse_SelectionAttr : Wse_Attr<"Selection", "selection"> {
   let description = [{
     What select was told after earlier attempts did not fit: bytes of code in a
     PE (0: not known), whether variants are those with few colors, and with
-    little scratch; and whether weights stay on the wafer. With it, a placement
-    is read back to the same program.
+    little scratch; whether weights stay on the wafer; and bytes of scratch
+    that single kernels take at most, by operation, nodes, and the how many-th
+    of these each is. With it, a placement is read back to the same program.
 
     ```mlir
-    #wse.selection<code 8076 few_colors false little_scratch false weights_stay true>
+    #wse.selection<code 8076 few_colors false little_scratch false weights_stay true
+                   scratch {"attention layers.0.attention 0" = 4096 : i64}>
     ```
 
     - (C1) Code has no negative size.
+    - (C2) Scratch is of integers that are not negative.
   }];
   let parameters = (ins "int64_t":$code, "bool":$fewColors,
-    "bool":$littleScratch, "bool":$weightsStay);
+    "bool":$littleScratch, "bool":$weightsStay,
+    OptionalParameter<"::mlir::DictionaryAttr">:$scratch);
   let assemblyFormat = [{
     `<` `code` $code `few_colors` $fewColors `little_scratch` $littleScratch
-    `weights_stay` $weightsStay `>`
+    `weights_stay` $weightsStay (`scratch` $scratch^)? `>`
   }];
   let genVerifyDecl = 1;
 }

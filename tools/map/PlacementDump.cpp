@@ -195,9 +195,17 @@ PlacementView map::viewPlacement(wse::ProgramOp program) {
   }
   view.held = viewHeld(program);
   view.regions = viewRegions(program, view.kernels);
-  if (wse::SelectionAttr selection = program.getSelectionAttr())
-    view.selection = {selection.getCode(), selection.getFewColors(),
-                      selection.getLittleScratch(), selection.getWeightsStay()};
+  if (wse::SelectionAttr selection = program.getSelectionAttr()) {
+    view.selection = {selection.getCode(),
+                      selection.getFewColors(),
+                      selection.getLittleScratch(),
+                      selection.getWeightsStay(),
+                      {}};
+    if (DictionaryAttr scratch = selection.getScratch())
+      for (NamedAttribute its : scratch)
+        view.selection.scratch[its.getName().str()] =
+            cast<IntegerAttr>(its.getValue()).getInt();
+  }
   for (auto stream : program.bodyBlock().getOps<wse::StreamOp>()) {
     PlacementView::StreamView &its = view.streams.emplace_back();
     its.name = nameOf(stream.getSymName());

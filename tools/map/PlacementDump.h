@@ -116,6 +116,7 @@ struct PlacementView {
   struct SelectionView {
     int64_t code = 0;
     bool fewColors = false, littleScratch = false, weightsStay = false;
+    std::map<std::string, int64_t> scratch;
   };
 
   std::string name, model, state;

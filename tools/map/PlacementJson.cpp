@@ -297,6 +297,11 @@ std::string map::placementAsJson(const PlacementView &view, unsigned indent) {
       json.attribute("few_colors", view.selection.fewColors);
       json.attribute("little_scratch", view.selection.littleScratch);
       json.attribute("weights_stay", view.selection.weightsStay);
+      if (!view.selection.scratch.empty())
+        json.attributeObject("scratch", [&] {
+          for (const auto &[kernel, bytes] : view.selection.scratch)
+            json.attribute(llvm::json::fixUTF8(kernel), bytes);
+        });
     });
     json.attributeArray("transfers", [&] {
       for (const PlacementView::TransferView &transfer : view.transfers)

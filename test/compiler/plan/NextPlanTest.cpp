@@ -95,6 +95,52 @@ TEST(NextPlanTest, muchCodeGoesOnSeveralRegions) {
   EXPECT_EQ(nextPlan(plan, outcome, {})->plan.code, 25000);
 }
 
+Outcome shortOfScratch(std::vector<ScratchShortage> scratch) {
+  Outcome outcome = shortOf(Lack::Sram, 12000);
+  outcome.shortages[0].scratch = std::move(scratch);
+  return outcome;
+}
+
+TEST(NextPlanTest, aKernelWithoutRoomTakesLessScratchFirst) {
+  const Outcome outcome =
+      shortOfScratch({{"attention a 0", 4000, 1000}, {"matmul m 1", 300, 300}});
+  const Step step = *nextPlan(firstPlan({}), outcome, {});
+  EXPECT_EQ(step.plan.code, 0);
+  EXPECT_EQ(textOf(step.plan).substr(textOf(step.plan).find("scratch")),
+            "scratch=4000:attention a 0,scratch=300:matmul m 1");
+  // Where that was not enough, it is not asked for again.
+  EXPECT_EQ(nextPlan(step.plan, outcome, {})->plan.code, 12000);
+  // With less room it takes less than before, and never more.
+  EXPECT_EQ(nextPlan(step.plan, shortOfScratch({{"attention a 0", 3000, 1000}}),
+                     {})
+                ->plan.scratch.at("attention a 0"),
+            3000);
+  EXPECT_EQ(nextPlan(step.plan, shortOfScratch({{"attention a 0", 5000, 1000}}),
+                     {})
+                ->plan.scratch.at("attention a 0"),
+            4000);
+}
+
+TEST(NextPlanTest, codeComesFirstWhereTheLeastScratchHasNoRoom) {
+  const Outcome outcome = shortOfScratch({{"attention a 0", 4000, 5000}});
+  const std::vector<std::string> plans = plansFor(outcome, {});
+  ASSERT_GE(plans.size(), 3u);
+  EXPECT_NE(plans[0].find("code=12000"), std::string::npos);
+  EXPECT_EQ(plans[0].find("scratch="), std::string::npos);
+  EXPECT_NE(plans[1].find("scratch=5000:attention a 0"), std::string::npos);
+  EXPECT_NE(plans[2].find("little-scratch"), std::string::npos);
+}
+
+TEST(NextPlanTest, scratchIsReadBackAsItIsWritten) {
+  Constraints plan;
+  plan.scratch = {{"matmul a=b:c 1", 12}, {"store s 0", 0}};
+  Constraints read;
+  EXPECT_EQ(parse(textOf(plan), read), "");
+  EXPECT_EQ(read.scratch, plan.scratch);
+  EXPECT_NE(parse("scratch=12", read), "");
+  EXPECT_NE(parse("scratch=some:matmul a 0", read), "");
+}
+
 TEST(NextPlanTest, codeOfATrialStaysOnOneRegion) {
   Asked asked;
   asked.codeTogether = true;

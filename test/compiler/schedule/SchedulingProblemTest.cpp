@@ -143,6 +143,32 @@ TEST(SchedulingProblem, RegionsHaveSramOfTheirOwn) {
             "kernel 'b' overwrites a result on another region");
 }
 
+TEST(FirstFitScheduler, SaysOfAllScratchWhatRoomThereIs) {
+  // c lies behind a and b, which are free when d runs, from address 0.
+  SchedulingProblem problem = makeProblem({{"a", {}, 64, 0, {}},
+                                           {"b", {}, 32, 120, {}},
+                                           {"c", {0, 1}, 32, 300, {}},
+                                           {"d", {2}, 32, 100, {}},
+                                           {"e", {3}, 0, 200, {}}},
+                                          192);
+  Schedule schedule;
+  SramOverflow overflow;
+  ASSERT_FALSE(scheduleByFirstFit(problem, schedule, overflow));
+  ASSERT_EQ(overflow.scratch.size(), 4u);
+  EXPECT_EQ(overflow.owner, 1u); // the first
+  EXPECT_NE(overflow.message.find("kernel 'b' needs 120 bytes"),
+            std::string::npos);
+  auto isOf = [&](size_t i, size_t kernel, int64_t free, int64_t gap) {
+    EXPECT_EQ(overflow.scratch[i].kernel, kernel);
+    EXPECT_EQ(overflow.scratch[i].free, free);
+    EXPECT_EQ(overflow.scratch[i].gap, gap);
+  };
+  isOf(0, 1, 96, 96);
+  isOf(1, 2, 64, 64);
+  isOf(2, 3, 128, 64); // in pieces
+  isOf(3, 4, 160, 160);
+}
+
 /// A kernel in region 0 without scratch, of a layout class.
 KernelMemory formed(const char *name, std::vector<size_t> operands,
                     int64_t bytes, size_t layoutClass) {
