@@ -111,14 +111,14 @@ TEST(NextPlanTest, aKernelWithoutRoomTakesLessScratchFirst) {
   // Where that was not enough, it is not asked for again.
   EXPECT_EQ(nextPlan(step.plan, outcome, {})->plan.code, 12000);
   // With less room it takes less than before, and never more.
-  EXPECT_EQ(nextPlan(step.plan, shortOfScratch({{"attention a 0", 3000, 1000}}),
-                     {})
-                ->plan.scratch.at("attention a 0"),
-            3000);
-  EXPECT_EQ(nextPlan(step.plan, shortOfScratch({{"attention a 0", 5000, 1000}}),
-                     {})
-                ->plan.scratch.at("attention a 0"),
-            4000);
+  EXPECT_EQ(
+      nextPlan(step.plan, shortOfScratch({{"attention a 0", 3000, 1000}}), {})
+          ->plan.scratch.at("attention a 0"),
+      3000);
+  EXPECT_EQ(
+      nextPlan(step.plan, shortOfScratch({{"attention a 0", 5000, 1000}}), {})
+          ->plan.scratch.at("attention a 0"),
+      4000);
 }
 
 TEST(NextPlanTest, codeComesFirstWhereTheLeastScratchHasNoRoom) {
