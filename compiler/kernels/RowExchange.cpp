@@ -121,13 +121,17 @@ void multicastBlocks(RoutineBuilder &b, const PEGroups &groups,
 }
 
 void multicastRow(RoutineBuilder &b, const Tile &tile, ArrayRef<Affine> extents,
-                  const Operand &kept, const Operand &heard) {
+                  const Operand &kept, const Operand &heard, const Affine &part,
+                  int64_t parts) {
   ScalarBuilder &s = b.scalars();
-  Value featuresEast = s.sub(tile.layout.features.total(),
-                             s.add(tile.firstFeature, tile.features));
+  const int64_t all = tile.layout.features.total();
+  Value featuresEast =
+      s.div(s.sub(all, s.add(tile.firstFeature, tile.features)), parts);
   GroupBlock block;
-  block.extents = {tile.features, tile.channels};
-  block.own = Operand::memory(tile.buffer, 0, {tile.pitch, 1});
+  block.extents = {s.div(tile.features, parts), tile.channels};
+  block.own = Operand::memory(tile.buffer,
+                              part * (all / b.width() / parts * tile.pitch),
+                              {tile.pitch, 1});
   block.wordsBehind = s.mul(featuresEast, tile.channels);
   block.anyBehind = s.less(0, featuresEast);
   multicastBlocks(b, PEGroups::wholeRow(b.machine()), block, extents, kept,

@@ -51,10 +51,12 @@ void multicastBlocks(RoutineBuilder &builder, const PEGroups &groups,
                      const pe::Operand &kept, const pe::Operand &heard);
 
 /// Multicasts `tile` along its row. A block lists its features, for each all
-/// channels.
+/// channels. Where columns have as many features each, one of several parts may
+/// be multicast alone: of each column as many.
 void multicastRow(RoutineBuilder &builder, const Tile &tile,
                   llvm::ArrayRef<pe::Affine> extents, const pe::Operand &kept,
-                  const pe::Operand &heard);
+                  const pe::Operand &heard, const pe::Affine &part = 0,
+                  int64_t parts = 1);
 /// The cycles of that, of so many words in a row.
 double multicastRowCycles(const Machine &machine, double words);
 

@@ -2,10 +2,10 @@
 //
 // The sum over all tokens of the products of two tensors' features, off the
 // wafer: the way of a weight, reversed. The tensor with fewer features is
-// multicast along the rows, the other one stays. A PE multiplies a block of
-// features of the first by its own of the other, over its own tokens. A column
-// sums up these blocks, from north to south and from south to north, as far as
-// the row of its exit, where they go east:
+// multicast along the rows, where need be in parts, the other one stays. A PE
+// multiplies a block of features of the first by its own of the other, over its
+// own tokens. A column sums up these blocks, from north to south and from south
+// to north, as far as the row of its exit, where they go east:
 //
 //   row 0   x0 x0 x0    dy0 | dy0 | dy0      block  x^T dy of its tokens
 //       1   x1 x1 x1    dy1 | dy1 | dy1        |      v
@@ -16,11 +16,9 @@
 // more to do than others.
 
 #include "compiler/kernels/WeightGradient.h"
-#include "compiler/kernels/ColumnExits.h"
 #include "compiler/kernels/KernelLibrary.h"
 #include "compiler/kernels/Product.h"
-
-#include "compiler/machine/Tiling.h"
+#include "compiler/kernels/WeightGradientShape.h"
 
 #include <limits>
 
@@ -29,147 +27,13 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-/// Words of SRAM that a block takes, and what is multicast, at most.
-constexpr int64_t blockWords = 1024, castWords = 2048;
-/// Blocks of a launch: the proof that nobody waits for ever unrolls them.
-constexpr int64_t mostGradientBlocks = 512;
 /// Columns for each channel of a wide wafer, at least.
 constexpr int64_t columnsOfChannel = 4;
-
-/// What it runs on.
-struct GradientShape {
-  GradientShape(RankedTensorType kept, RankedTensorType cast,
-                const Machine &machine, ColumnExits::Where where);
-  /// With the exits that make it faster.
-  static GradientShape of(Value kept, Value cast, const Machine &machine);
-  static GradientShape of(wse::WeightGradientOp op, const Machine &machine) {
-    return of(op.getKept(), op.getCast(), machine);
-  }
-
-  bool applies() const {
-    return exits.used() && lines * pitch <= castWords &&
-           block * own <= 2 * blockWords && blocks() <= mostGradientBlocks;
-  }
-  int64_t blocks() const { return lines / block; }
-  /// Vectors run along features that stay, or else along those of the block.
-  bool alongKept() const { return own >= block; }
-  int64_t scratchWords() const {
-    return (exchanges ? lines * pitch : 0) + 2 * block * own;
-  }
-  int64_t mostWords() const {
-    int64_t most = 0;
-    for (const ChannelPosition &exit : exits.exits)
-      most = std::max(most, exits.features(exit) * lines);
-    return most;
-  }
-  /// Tokens but the first, features of a block, features that stay.
-  std::array<double, 3> sizes() const {
-    return {double(pitch - 1), double(block), double(own)};
-  }
-  size_t inner(const CostModel &model) const {
-    const double strides[] = {1, double(pitch), double(pitch)};
-    return model.vectorAlong(sizes(), 0, strides);
-  }
-  KernelCost cost() const;
-
-  const Machine &machine;
-  const Layout kept;
-  const ColumnExits exits;
-  const int64_t lines; ///< features that are multicast
-  const int64_t own, pitch;
-  const bool exchanges;
-  int64_t block = 1; ///< of them, at once: a divisor
-
-private:
-  double blockCycles() const;
-};
-
-GradientShape::GradientShape(RankedTensorType keptType,
-                             RankedTensorType castType, const Machine &machine,
-                             ColumnExits::Where where)
-    : machine(machine), kept(Layout::of(keptType, machine.height)),
-      exits(kept, machine, where), lines(castType.getShape().back()),
-      own(kept.features.largest(machine.width)),
-      pitch(kept.pitch(machine.height)), exchanges(machine.width > 1) {
-  for (int64_t size = 2; size <= lines && size * own <= blockWords; ++size)
-    if (lines % size == 0)
-      block = size;
-}
-
-GradientShape GradientShape::of(Value keptValue, Value castValue,
-                                const Machine &machine) {
-  auto kept = cast<RankedTensorType>(keptValue.getType());
-  auto moved = cast<RankedTensorType>(castValue.getType());
-  GradientShape south(kept, moved, machine, ColumnExits::SouthOfTokens);
-  GradientShape any(kept, moved, machine, ColumnExits::AnyRow);
-  return any.cost().total() < south.cost().total() ? any : south;
-}
-
-/// Of the datapath of a PE, for a block: it makes it, and passes it on.
-double GradientShape::blockCycles() const {
-  CostModel model(machine);
-  const double strides[] = {1, double(pitch), double(pitch)};
-  const double words = double(block * own);
-  const double calls = double(std::min(own, block));
-  // Instructions of the chains that others run: a third of them is for PEs
-  // without features or tokens.
-  const double skipped = (exits.where == ColumnExits::AnyRow ? 6 : 4) *
-                         (model.guard(kept) > 0 ? 1.5 : 1);
-  double cycles = machine.loopOverhead + machine.vectorSetup + words +
-                  skipped * (machine.loadCycles + machine.branchNotTaken) +
-                  model.adds(calls, words / calls);
-  if (pitch > 1)
-    cycles +=
-        machine.vectorSetup + model.product(sizes(), 0, inner(model), strides);
-  return cycles;
-}
-
-KernelCost GradientShape::cost() const {
-  CostModel model(machine);
-  KernelCost cost;
-  if (!applies()) {
-    cost.compute = std::numeric_limits<double>::infinity();
-    return cost;
-  }
-  const double each = blockCycles(), count = double(blocks());
-  cost.compute = count * each;
-  double across = 0; // along a column
-  for (const ChannelPosition &exit : exits.exits) {
-    if (exit.begin == exit.end)
-      continue;
-    // It takes sums of the rows north before those of the rows south, and sends
-    // these and what comes from columns west while it makes the next block.
-    const double words = count * double(block * own);
-    const bool makes = exit.row <= exits.last;
-    cost.compute = std::max(
-        cost.compute,
-        (makes ? count * each : words) + double(exits.features(exit) * lines) +
-            (exits.hasRowsSouth() && makes && exit.row > 0 ? words : 0));
-    const double above = double(exits.rows.before(exit.row));
-    across = std::max(
-        {across,
-         model.chain(above + 1, 0) +
-             machine.hopCycles * std::max(0.0, double(exit.row) - above),
-         exits.hasRowsSouth()
-             ? model.chain(double(exits.last - exit.row) + 1, 0)
-             : 0.0});
-  }
-  cost.stream = double(mostWords());
-  // No words before the first block is there.
-  cost.fabric = cost.stream + each;
-  cost.serial = across;
-  if (exchanges)
-    cost.serial += multicastRowCycles(machine, double(lines * pitch));
-  const double products = double(kept.features.total() * lines);
-  const double tokens = double(kept.tokenCount());
-  // Of the first token of a PE products are no sums yet.
-  const double firsts = std::min(tokens, double(machine.height));
-  cost.lowerBound = std::max(
-      products / machine.channelsInUse(),
-      products / machine.peCount() *
-          (firsts / machine.addRate + (tokens - firsts) / machine.fmacRate));
-  return cost;
-}
+/// Columns of an exit, at most, and tokens of a row, at least, for which it is
+/// chosen where it saves a tenth.
+constexpr int64_t fewColumns = 2, manyTokens = 8;
+/// Not that of the multicast, which the next part waits for.
+constexpr Thread LeavingThread = FillThread;
 
 class WeightGradient final : public KernelFor<wse::WeightGradientOp> {
   Match match(Operation *op, const Selection &selection) const final {
@@ -296,17 +160,22 @@ public:
         isExit(s.equal(s.pyOfMesh(), exit.row)),
         isNorth(s.less(s.channelOfRow(), exit.channel)) {
     if (shape.exchanges)
-      factors = b.scratch("factors", shape.lines * shape.pitch);
+      factors = b.scratch("factors", shape.ofPart() * shape.pitch);
     sums = b.scratch("sums", shape.block * shape.own);
-    leaving = b.scratch("leaving", shape.block * shape.own);
+    if (shape.takesTurns())
+      leaving = b.scratch("leaving", shape.block * shape.own);
   }
 
   void write();
 
 private:
-  pe::Segment segment(ScalarBuilder &host);
+  pe::Segment segment(ScalarBuilder &host, int64_t part);
+  void multicast(Affine part);
   void multiply(Affine block);
   Operand fromNorth();
+  Operand fromSouth() {
+    return link(StreamPattern::KeyNorth, s.logicalNot(s.mod(row, 2)));
+  }
   void sumSouth();
   void sumNorth();
   void sendEast();
@@ -337,24 +206,31 @@ private:
 };
 
 void WeightGradientWriter::write() {
-  b.streamFromBands(shape.exits.exits,
-                    [&](ScalarBuilder &host) { return segment(host); });
-  if (shape.exchanges)
-    b.where(cast.active, [&] {
-      multicastRow(b, cast, {shape.lines, cast.channels},
-                   Operand::memory(factors, 0, {shape.pitch, 1}),
-                   Operand::fabric(b.color(StreamPattern::RowCast), 2));
+  for (int64_t part = 0; part < shape.parts; ++part)
+    b.streamFromBands(shape.exits.exits,
+                      [&](ScalarBuilder &host) { return segment(host, part); });
+  b.loop(shape.parts, [&](Affine part) {
+    if (shape.exchanges)
+      b.where(cast.active, [&] { multicast(part); });
+    b.loop(shape.blocks() / shape.parts, [&](Affine block) {
+      b.where(kept.active, [&] { multiply(block); });
+      sumSouth();
+      sumNorth();
+      b.where(isExit, [&] { sendEast(); });
     });
-  b.loop(shape.blocks(), [&](Affine block) {
-    b.where(kept.active, [&] { multiply(block); });
-    sumSouth();
-    sumNorth();
-    b.where(isExit, [&] { sendEast(); });
   });
 }
 
-/// What a channel lists of each column and block, at the row of its exit.
-pe::Segment WeightGradientWriter::segment(ScalarBuilder &host) {
+void WeightGradientWriter::multicast(Affine part) {
+  multicastRow(b, cast, {shape.ofPart(), cast.channels},
+               Operand::memory(factors, 0, {shape.pitch, 1}),
+               Operand::fabric(b.color(StreamPattern::RowCast), 2), part,
+               shape.parts);
+}
+
+/// What a channel lists of each column and block of a part, at the row of its
+/// exit.
+pe::Segment WeightGradientWriter::segment(ScalarBuilder &host, int64_t part) {
   const Tile tile = RoutineBuilder::describe(host, shape.kept);
   const int64_t perKept = op.getKeptFirst() ? shape.lines : 1;
   const int64_t perLine = op.getKeptFirst() ? 1 : shape.kept.features.total();
@@ -363,11 +239,11 @@ pe::Segment WeightGradientWriter::segment(ScalarBuilder &host) {
       host.equal(host.pyOfMesh(), shape.exits.ofColumn(host).row));
   pe::Segment segment;
   segment.tensor = op.getOutput().str();
-  segment.lines = shape.blocks();
-  segment.lineStep = shape.block * perLine;
+  segment.lines = shape.blocks() / shape.parts;
+  segment.lineStep = shape.block * shape.parts * perLine;
   segment.extents = {shape.block, host.mul(here, tile.features)};
-  segment.strides = {perLine, perKept};
-  segment.offset = Affine(tile.firstFeature) * perKept;
+  segment.strides = {shape.parts * perLine, perKept};
+  segment.offset = Affine(tile.firstFeature) * perKept + Affine(part * perLine);
   return segment;
 }
 
@@ -434,13 +310,13 @@ void WeightGradientWriter::sumNorth() {
   const Value inner = s.less(row, shape.exits.last);
   const Value parity = s.mod(row, 2);
   const Operand to = link(StreamPattern::KeyNorth, parity);
-  const Operand from = link(StreamPattern::KeyNorth, s.logicalNot(parity));
   b.where(s.logicalNot(isExit), [&] {
     b.where(s.logicalNot(isNorth), [&] {
       pass(isLast, Opcode::Mov, to, {own()});
-      pass(s.logicalAnd(inner, kept.active), Opcode::Add, to, {own(), from});
+      pass(s.logicalAnd(inner, kept.active), Opcode::Add, to,
+           {own(), fromSouth()});
       pass(s.logicalAnd(inner, s.logicalNot(kept.active)), Opcode::Mov, to,
-           {from});
+           {fromSouth()});
     });
   });
 }
@@ -452,10 +328,14 @@ void WeightGradientWriter::sendEast() {
     onward =
         b.eitherColor(s.equal(s.px(), exit.last), onward,
                       b.parityColor(StreamPattern::RowEast, s.mod(s.px(), 2)));
-  const Operand to = Operand::memory(leaving, 0, {shape.own, 1});
+  const Operand east = Operand::fabric(onward, 2);
+  Operand to = east;
+  if (shape.takesTurns()) {
+    // Words of the block before go by while this one is made.
+    b.awaitTurnBefore(LeavingThread);
+    to = Operand::memory(leaving, 0, {shape.own, 1});
+  }
   const ColumnExits &exits = shape.exits;
-  // Words of the block before go by while this one is made.
-  b.awaitTurnBefore(GatherThread);
   if (exits.where == ColumnExits::SouthOfTokens) {
     const Value hears = s.less(0, exits.rowsNorth(s));
     pass(s.logicalAnd(kept.active, s.logicalNot(hears)), Opcode::Mov, to,
@@ -468,13 +348,13 @@ void WeightGradientWriter::sendEast() {
   } else {
     const Value hears = s.less(row, exits.last);
     if (exits.hasRowsSouth())
-      pass(hears, Opcode::Add, to,
-           {own(), link(StreamPattern::KeyNorth, s.logicalNot(s.mod(row, 2)))});
+      pass(hears, Opcode::Add, to, {own(), fromSouth()});
     pass(s.logicalNot(hears), Opcode::Mov, to, {own()});
   }
-  b.start(GatherThread, Opcode::Mov, {shape.block, kept.features},
-          Operand::fabric(onward, 2), {to});
-  west.relay(GatherThread, onward, shape.block);
+  if (!shape.takesTurns())
+    return;
+  b.start(LeavingThread, Opcode::Mov, {shape.block, kept.features}, east, {to});
+  west.relay(LeavingThread, onward, shape.block);
 }
 
 LogicalResult WeightGradient::lowerOp(wse::WeightGradientOp op,
@@ -482,10 +362,10 @@ LogicalResult WeightGradient::lowerOp(wse::WeightGradientOp op,
   const GradientShape shape = GradientShape::of(op, b.machine());
   if (!shape.applies())
     return op.emitOpError("multicasts ")
-           << shape.lines << " features of " << shape.pitch
+           << shape.ofPart() << " features of " << shape.pitch
            << " tokens in blocks of " << shape.block
-           << ", of which a PE has room for " << castWords << " words and "
-           << mostGradientBlocks << " blocks";
+           << ", of which a PE has room for " << GradientShape::castWords
+           << " words and " << GradientShape::mostBlocks << " blocks";
   WeightGradientWriter(op, b).write();
   return success();
 }
@@ -501,14 +381,19 @@ double leastCycles(Operation *kernel, int64_t room, const Machine &machine) {
 
 /// Chosen where it takes at most so much of the way by the store. Its chains
 /// are followed row by row, and where they saved a third, on 32x32 PEs, a step
-/// took 5 % fewer cycles but the emulator twice the time. On wafers with many
-/// columns for a channel it is as much as there is to save, where rows without
-/// tokens have the exits: nobody waits for ever there, which is proved.
+/// took 5 % fewer cycles but the emulator twice the time. Of many tokens a row
+/// multiplies longer than that. On wafers with many columns for a channel it is
+/// as much as there is to save, where rows without tokens have the exits:
+/// nobody waits for ever there, which is proved, as it is where exits have few
+/// columns.
 double mostOfStore(const GradientShape &shape) {
   const Machine &machine = shape.machine;
   const bool isWide =
       machine.width > columnsOfChannel * int64_t(machine.channelsInUse());
-  return isWide && shape.exits.where == ColumnExits::SouthOfTokens ? 1 : 0.5;
+  if (isWide && shape.exits.where == ColumnExits::SouthOfTokens)
+    return 1;
+  return shape.pitch >= manyTokens && shape.columnsOfExit() <= fewColumns ? 0.9
+                                                                          : 0.5;
 }
 
 /// What the product takes by way of the store: both operands leave, one comes

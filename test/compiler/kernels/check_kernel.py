@@ -112,14 +112,18 @@ class Checker(AttentionCases):
     def weight_gradient(self):
         """The output with a row for each feature that moves, and with one for each that stays."""
         sizes = [("balanced", 0, 17, 23), ("balanced", 0, 4, 5), ("heads", 4, 12, 20), ("balanced", 0, 36, 64)]
-        for mesh, batch, tokens, case in self.cases():
-            for columns, head, moves, stays in sizes:
-                p, encoding = self.program(mesh), self.program(mesh).encoding(batch, tokens, columns, head)
-                x, dy = self.normal(batch, tokens, moves), self.normal(batch, tokens, stays)
-                cast, kept = p.load("x", x, encoding), p.load("dy", dy, encoding)
-                p.weight_gradient(kept, cast, "y", np.einsum("btc,btk->ck", x, dy))
-                p.weight_gradient(kept, cast, "z", np.einsum("btc,btk->kc", x, dy), "kept_first")
-                self.check(p, f"weight-gradient-{columns}-{moves}x{stays}-{case}")
+        cases = [(*case, *size) for case in self.cases() for size in sizes]
+        # More than is multicast at once: in parts, of all sizes of blocks.
+        for mesh in self.meshes:
+            width, height = self.program(mesh).width, self.program(mesh).height
+            cases += [(mesh, 1, 2048 * height // (2 * width) + 3, "parts", "balanced", 0, 2 * width, stays) for stays in (5, 40)] if width > 1 else []
+        for mesh, batch, tokens, case, columns, head, moves, stays in cases:
+            p, encoding = self.program(mesh), self.program(mesh).encoding(batch, tokens, columns, head)
+            x, dy = self.normal(batch, tokens, moves), self.normal(batch, tokens, stays)
+            cast, kept = p.load("x", x, encoding), p.load("dy", dy, encoding)
+            p.weight_gradient(kept, cast, "y", np.einsum("btc,btk->ck", x, dy))
+            p.weight_gradient(kept, cast, "z", np.einsum("btc,btk->kc", x, dy), "kept_first")
+            self.check(p, f"weight-gradient-{columns}-{moves}x{stays}-{case}")
 
     def gather(self):
         for mesh, batch, tokens, case in self.cases():
