@@ -210,6 +210,9 @@ public:
   /// Bytes of a PE that a result which only leaves the wafer may take beside
   /// the input of its kernel.
   virtual int64_t roomForOutput(mlir::Value input) const = 0;
+  /// Whether a program that did not fit is to do without kernels that others
+  /// replace with code that they share.
+  virtual bool hasLittleScratch() const = 0;
   /// Stores `tensor` as the features from `offset` on of an output of @main.
   virtual void storePiece(mlir::Value tensor, mlir::OpOperand &output,
                           int64_t offset, mlir::Operation *user) = 0;

@@ -452,7 +452,7 @@ double cyclesByStore(Operation *op, const Outer &outer,
 
 bool isSummedAlongColumns(Operation *op, const Selection &selection) {
   const std::optional<Outer> outer = outerOf(op, selection);
-  if (!outer)
+  if (!outer || selection.hasLittleScratch())
     return false;
   const Machine &machine = selection.machine();
   const GradientShape shape =

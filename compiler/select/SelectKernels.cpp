@@ -160,7 +160,7 @@ struct SelectKernelsPass
     if (!kvPrecision.empty())
       symbols.keysAndValues = elementOf(kvPrecision, builder);
     for (func::FuncOp entry : entries) {
-      if (succeeded(Selector(entry, program, region, element, codeOfStage(),
+      if (succeeded(Selector(entry, program, region, element, limits(),
                              keepsWeights(), symbols)
                         .run()))
         continue;
@@ -209,6 +209,9 @@ struct SelectKernelsPass
   }
 
   /// About as much as a PE has.
+  ScratchLimits limits() const {
+    return {codeOfStage(), within.littleScratch, within.scratch};
+  }
   int64_t codeOfStage() const {
     return within.spreadCode ? within.code / within.stages : within.code;
   }
@@ -341,8 +344,7 @@ struct SelectKernelsPass
     for (auto parameter :
          llvm::make_early_inc_range(module.getOps<onnx::ParameterOp>()))
       parameter.erase();
-    const ScratchLimits limits{codeOfStage(), within.littleScratch,
-                               within.scratch};
+    const ScratchLimits limits = this->limits();
     chooseVariants(program, limits, within.fewColors);
     if (limits.code || within.fewColors || within.littleScratch ||
         within.keepWeights || !within.scratch.empty())

@@ -15,14 +15,14 @@ using namespace wsec;
 using namespace wsec::select;
 
 Selector::Selector(func::FuncOp main, wse::ProgramOp program,
-                   wse::RegionOp region, Type precision, int64_t code,
+                   wse::RegionOp region, Type precision, ScratchLimits limits,
                    bool weightsStay, ProgramSymbols &symbols)
     : main(main), target(program),
       regionName(FlatSymbolRefAttr::get(region.getSymNameAttr())),
       regionMachine(region.machine()), hostValues(main.front()),
       wantedHeads(main.front(), regionMachine.width),
       kernels(OpBuilder::atBlockEnd(&program.bodyBlock())),
-      precision(precision), limits{code}, weightsStay(weightsStay),
+      precision(precision), limits(std::move(limits)), weightsStay(weightsStay),
       offers(regionMachine), symbols(symbols) {}
 
 //===----------------------------------------------------------------------===//

@@ -53,7 +53,7 @@ public:
   /// All kernels run on `region` of the program; activations are of
   /// `precision`. With `weightsStay` what kernels can hold is held later.
   Selector(mlir::func::FuncOp main, wse::ProgramOp program,
-           wse::RegionOp region, mlir::Type precision, int64_t code,
+           wse::RegionOp region, mlir::Type precision, ScratchLimits limits,
            bool weightsStay, ProgramSymbols &symbols);
 
   /// Fills the program. Reports everything that no kernel can do in one error.
@@ -106,6 +106,7 @@ public:
   mlir::FlatSymbolRefAttr parameterOf(mlir::DenseElementsAttr elements,
                                       llvm::StringRef name) final;
   int64_t roomForOutput(mlir::Value input) const final;
+  bool hasLittleScratch() const final { return limits.littleScratch; }
   void storePiece(mlir::Value tensor, mlir::OpOperand &output, int64_t offset,
                   mlir::Operation *user) final;
   mlir::StringAttr takeOutput(mlir::OpOperand &output) final;
