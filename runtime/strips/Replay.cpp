@@ -392,6 +392,42 @@ Replay::Constants &Replay::constantsOf(const Shift *shift) {
   return its->second;
 }
 
+Replay::~Replay() {
+  if (constantFloats)
+    room->giveBack(std::max<size_t>(1, constantWords.size()) * constantFloats *
+                   sizeof(float));
+}
+
+bool Replay::makesConstant(const Step &step) const {
+  uint32_t moving = step.dstMoving;
+  if (!step.nest) {
+    const Event &event = events[step.aView];
+    if (event.kind == Kind::Next)
+      return forConstants[event.index];
+    if (event.kind == Kind::Interleave)
+      moving = interleaved[event.index].dstMoving;
+  }
+  return moving > movings.size();
+}
+
+size_t Replay::bytes() const {
+  size_t sum = floats * sizeof(float) +
+               (nests.size() + repeated.size()) * sizeof(PreparedNest) +
+               views.size() * (sizeof(Recording::View) + sizeof(uint32_t)) +
+               events.size() * sizeof(Event) +
+               tasks.size() * (sizeof(Task) + sizeof(uint32_t)) +
+               (before.size() + lastViews.size()) * sizeof(uint32_t);
+  for (const Worker &worker : workers)
+    sum +=
+        worker.steps.size() * sizeof(Step) + worker.parts.size() * sizeof(Part);
+  for (const std::vector<Expectation> &its : expectations)
+    sum += sizeof(its) + its.size() * sizeof(Expectation);
+  for (const Interleaved &its : interleaved)
+    sum += sizeof(Interleaved) +
+           its.sources.size() * sizeof(std::pair<uintptr_t, uint32_t>);
+  return sum;
+}
+
 void Replay::run(HostPort &host, std::atomic<uint64_t> *furthestLaunch,
                  const Shift *shift) {
   Execution(*this, host, furthestLaunch, shift).run();

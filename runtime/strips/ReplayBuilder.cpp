@@ -39,8 +39,10 @@ public:
     reserveSteps();
     for (uint32_t i = 0; i < order.size(); ++i)
       addTask(i);
-    for (Worker &worker : replay.workers)
+    for (Worker &worker : replay.workers) {
+      worker.steps.shrink_to_fit(); // Some were joined.
       findReaders(worker.steps);
+    }
   }
 
 private:
@@ -77,10 +79,13 @@ private:
     replay.forConstants = constant.onlyTaken();
   }
 
-  float *allocate(size_t floats) {
-    replay.memory.push_back(newLines(floats));
-    replay.floats += floats;
-    return std::fill_n(replay.memory.back().get(), floats, 0.0f) - floats;
+  /// New if nobody else has it yet.
+  float *allocate(std::shared_ptr<float[]> its, size_t floats) {
+    if (its.use_count() == 1) {
+      replay.floats += floats;
+      std::fill_n(its.get(), floats, 0.0f);
+    }
+    return replay.memory.emplace_back(std::move(its)).get();
   }
 
   void placeLasting() {
@@ -108,7 +113,8 @@ private:
       replay.keptViews.push_back(&its);
       ++replay.viewUses[buffer.viewIndex];
     } else if (buffer.kind == BufferKind::Scratch) {
-      its.data = places[index].data = allocate(buffer.floats);
+      its.data = places[index].data =
+          allocate(newLines(buffer.floats), buffer.floats);
       its.owner = replay.memory.back();
     } else {
       its.data = places[index].data;
@@ -276,7 +282,8 @@ private:
   }
 
   /// Memory that nobody uses any more when the task is planned to start, the
-  /// last of it first, since it is in the cache; else new.
+  /// last of it first, since it is in the cache; else such as no other block
+  /// has, which other replays use, too.
   float *findBlock(size_t floats, const ReplayTask &task) {
     constexpr size_t looksAt = 8;
     std::vector<Block> &blocks = pools[task.worker][roundedSize(floats)];
@@ -289,7 +296,8 @@ private:
         waitFor(user);
       return block.data;
     }
-    return allocate(roundedSize(floats));
+    const size_t size = roundedSize(floats);
+    return allocate(replay.pool.scratch(size, blocksOf[size]++), size);
   }
 
   void release(uint32_t buffer, unsigned worker) {
@@ -548,8 +556,9 @@ private:
   std::vector<Place> places;
   static constexpr size_t fewest = 4; ///< buffers of a family
   std::vector<Family> families;
-  std::vector<uint32_t> positions; ///< of tasks, in `order`
-  std::vector<Pool> pools;         ///< of each worker
+  std::vector<uint32_t> positions;   ///< of tasks, in `order`
+  std::vector<Pool> pools;           ///< of each worker
+  std::map<size_t, size_t> blocksOf; ///< of a size, so far
   /// Of the task, by view.
   std::map<Recording::BufferId, std::vector<Expectation>> checks;
 };
@@ -560,40 +569,6 @@ Replay::Replay(const Recording &recording, WorkerPool &pool,
   for (Recording::BufferId buffer : lasting.after)
     kept[buffer] = {};
   Builder(*this, recording, pool.size(), lasting).build();
-}
-
-Replay::~Replay() {
-  if (constantFloats)
-    room->giveBack(std::max<size_t>(1, constantWords.size()) * constantFloats *
-                   sizeof(float));
-}
-
-bool Replay::makesConstant(const Step &step) const {
-  uint32_t moving = step.dstMoving;
-  if (!step.nest) {
-    const Event &event = events[step.aView];
-    if (event.kind == Kind::Next)
-      return forConstants[event.index];
-    if (event.kind == Kind::Interleave)
-      moving = interleaved[event.index].dstMoving;
-  }
-  return moving > movings.size();
-}
-
-size_t Replay::bytes() const {
-  size_t sum = floats * sizeof(float) +
-               (nests.size() + repeated.size()) * sizeof(PreparedNest) +
-               tasks.size() * (sizeof(Task) + sizeof(uint32_t)) +
-               (before.size() + lastViews.size()) * sizeof(uint32_t);
-  for (const Worker &worker : workers)
-    sum +=
-        worker.steps.size() * sizeof(Step) + worker.parts.size() * sizeof(Part);
-  for (const std::vector<Expectation> &its : expectations)
-    sum += sizeof(its) + its.size() * sizeof(Expectation);
-  for (const Interleaved &its : interleaved)
-    sum += sizeof(Interleaved) +
-           its.sources.size() * sizeof(std::pair<uintptr_t, uint32_t>);
-  return sum;
 }
 
 } // namespace wsec::runtime

@@ -137,24 +137,34 @@ private:
 /// Cuts the operations into tasks. An actor goes on until it needs what another
 /// has not done yet or its task is long enough, so that it finds its SRAM in
 /// the cache: in the recording actors take turns much more often. Words are
-/// taken from the host shortly before their use.
+/// taken from the host shortly before their use; where many are there that
+/// others still have to use, who takes more waits for these.
 class TaskMaker {
 public:
   TaskMaker(const Recording &recording, unsigned workers,
             const ConstantWords *constant)
       : longest(workers > 1 ? 15e3 : 60e3), recording(recording),
         constant(constant), before(recording),
-        taskOf(recording.operations.size(), none) {}
+        taskOf(recording.operations.size(), none),
+        uses(recording.views.size()) {}
 
   std::vector<ReplayTask> make() {
     fillQueues();
     for (uint32_t actor = 0; actor < actors.size(); ++actor)
       wake(actor, false);
-    while (!awake.empty()) {
+    while (!awake.empty() || !held.empty()) {
+      // Nobody else can go on, or others have used what there was.
+      const bool last = awake.empty();
+      if (last || (!held.empty() && fits(held.begin()->first, mostTaken / 2))) {
+        const uint32_t actor = held.begin()->second;
+        held.erase(held.begin());
+        run(actor, last);
+        continue;
+      }
       const uint32_t actor = awake.front();
       awake.pop_front();
       actors[actor].isAwake = false;
-      run(actor);
+      run(actor, false);
     }
     for (auto &[key, channel] : channels)
       if (channel.taken < channel.waiting.size()) {
@@ -185,6 +195,8 @@ private:
   /// others do not wait for its end; who is alone goes on for as long as words
   /// stay in the cache.
   const double longest;
+  /// Words that were taken and are still to be used, in bytes.
+  static constexpr uint64_t mostTaken = 1 << 26;
 
   /// Launches go with the operation behind them.
   void fillQueues() {
@@ -196,6 +208,7 @@ private:
     };
     for (uint32_t i = 0; i < recording.operations.size(); ++i) {
       const Operation &operation = recording.operations[i];
+      forEachView(i, [&](uint32_t view) { ++uses[view]; });
       if (operation.kind == Kind::Next) {
         channels[channelOf(recording, operation)].waiting.push_back(i);
       } else if (operation.kind == Kind::Launch) {
@@ -211,6 +224,36 @@ private:
     its.insert(its.end(), launches.begin(), launches.end());
   }
 
+  template <class Visit>
+  void forEachView(uint32_t operation, const Visit &visit) const {
+    forEachSource(recording, recording.operations[operation],
+                  [&](const Recording::Operand &source) {
+                    const Buffer &buffer = recording.buffers[source.buffer];
+                    if (buffer.kind == Buffer::Kind::View)
+                      visit(buffer.viewIndex);
+                  });
+  }
+  uint64_t bytesOf(uint32_t view) const {
+    return recording.views[view].rows * recording.views[view].length *
+           sizeof(float);
+  }
+
+  /// Whether an operation takes no words, or so many are not there then.
+  bool fits(uint32_t operation, uint64_t most) const {
+    uint64_t more = 0;
+    for (uint32_t other : before.of(operation)) {
+      if (recording.operations[other].kind != Kind::Next ||
+          taskOf[other] != none)
+        continue;
+      const Channel &its =
+          channels.at(channelOf(recording, recording.operations[other]));
+      for (size_t i = its.taken;
+           i < its.waiting.size() && its.waiting[i] <= other; ++i)
+        more += bytesOf(recording.operations[its.waiting[i]].index);
+    }
+    return more == 0 || taken + more <= most;
+  }
+
   /// Who reads what was just computed goes on before others.
   void wake(uint32_t actor, bool first = true) {
     if (std::exchange(actors[actor].isAwake, true))
@@ -221,16 +264,20 @@ private:
       awake.push_back(actor);
   }
 
-  /// A task of an actor, if it can go on.
-  void run(uint32_t index) {
+  /// A task of an actor, if it can go on; the first operation in any case
+  /// where nobody else can.
+  void run(uint32_t index, bool last) {
     Actor &actor = actors[index];
     const size_t begin = actor.done;
     uint32_t missing = none;
+    bool waits = false;
     size_t joined = 0; // Products before the last one that it is run with.
     for (; actor.done < actor.operations.size(); ++actor.done) {
       const uint32_t next = actor.operations[actor.done];
       missing = missingFor(next);
-      if (missing != none)
+      waits = missing == none && !fits(next, mostTaken) &&
+              !(last && actor.done == begin);
+      if (missing != none || waits)
         break;
       joined = actor.done > begin && joins(next, joined) ? joined + 1 : 0;
       if (actor.done == begin)
@@ -242,6 +289,8 @@ private:
     }
     if (missing != none)
       actors[recording.operations[missing].actor].waiting.push_back(index);
+    else if (waits)
+      held.emplace(actor.operations[actor.done], index);
     else if (actor.done < actor.operations.size())
       wake(index, false);
     if (actor.done > begin)
@@ -330,6 +379,13 @@ private:
     if (!makesConstant(index))
       task.cost += estimateCost(recording, recording.operations[index]);
     taskOf[index] = uint32_t(tasks.size() - 1);
+    if (recording.operations[index].kind == Kind::Next &&
+        uses[recording.operations[index].index] > 0)
+      taken += bytesOf(recording.operations[index].index);
+    forEachView(index, [&](uint32_t view) {
+      if (--uses[view] == 0)
+        taken -= bytesOf(view);
+    });
     for (uint32_t other : before.of(index))
       after(taskOf[other]);
   }
@@ -351,6 +407,10 @@ private:
   std::vector<uint32_t> taskOf; ///< of operations
   std::vector<Actor> actors;
   std::deque<uint32_t> awake;
+  /// Actors that wait for others to use words, by the operation that is next.
+  std::set<std::pair<uint32_t, uint32_t>> held;
+  std::vector<uint32_t> uses; ///< of views, still to come
+  uint64_t taken = 0;         ///< bytes of those that have some
   std::map<ChannelKey, Channel> channels;
   std::vector<ReplayTask> tasks;
 };

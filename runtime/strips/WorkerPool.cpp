@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/WorkerPool.h"
 
+#include "runtime/strips/NewLines.h"
 #include "runtime/threads/StartThread.h"
+
+#include <algorithm>
 
 namespace wsec::runtime {
 
@@ -36,6 +39,15 @@ void WorkerPool::run(unsigned wanted,
     while (running > 0)
       guard.wait(changed);
   }
+}
+
+std::shared_ptr<float[]> WorkerPool::scratch(size_t floats, size_t index) {
+  std::vector<std::weak_ptr<float[]>> &all = scratches[floats];
+  all.resize(std::max(all.size(), index + 1));
+  std::shared_ptr<float[]> its = all[index].lock();
+  if (!its)
+    all[index] = its = newLines(floats);
+  return its;
 }
 
 const std::function<void(unsigned)> *WorkerPool::await(unsigned index,

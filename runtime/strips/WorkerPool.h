@@ -9,6 +9,8 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -29,6 +31,11 @@ public:
   /// nothing.
   void run(unsigned count, const std::function<void(unsigned)> &work);
 
+  /// Memory number `index` of so many floats, for what need not outlive the
+  /// work of one `run`: whoever asks for it gets the same, while anybody has
+  /// it.
+  std::shared_ptr<float[]> scratch(size_t floats, size_t index);
+
 private:
   void serve(unsigned index);
   /// The next work for a thread that has seen that of turn `seen`; null: the
@@ -44,6 +51,7 @@ private:
   unsigned count ABSL_GUARDED_BY(lock) = 0;   ///< of the workers that take part
   unsigned running ABSL_GUARDED_BY(lock) = 0; ///< of the threads that do
   bool ends ABSL_GUARDED_BY(lock) = false;
+  std::map<size_t, std::vector<std::weak_ptr<float[]>>> scratches; ///< by size
 };
 
 } // namespace wsec::runtime

@@ -54,6 +54,39 @@ TEST(ReplayTest, AnActorGoesOnUntilItNeedsAnother) {
   EXPECT_EQ(tasks[2].before, (List{0, 1}));
 }
 
+/// Two actors read the same words of the host, one behind the other, of which
+/// the second waits for a third.
+TEST(ReplayTest, WordsAreNotTakenLongBeforeTheirLastUse) {
+  constexpr size_t each = size_t(1) << 20, count = 200; // floats, views
+  const std::vector<float> given(each);
+  float sums[3] = {};
+  Recording recording(size_t(1) << 24);
+  recording.passing.resize(1);
+  std::vector<Recording::BufferId> ids;
+  for (float &sum : sums)
+    ids.push_back(recording.addSram(&sum, 1));
+  for (size_t i = 0; i < count; ++i) {
+    const Recording::BufferId view = recording.addView(
+        0, 0, 0, each, {given.data(), 1, each, each, nullptr});
+    recordCopy(recording, 0, ids[0], view);
+    recordCopy(recording, 2, ids[2], ids[2]);
+    recordCopy(recording, 1, ids[1], ids[2]);
+    recordCopy(recording, 1, ids[1], view);
+  }
+  size_t there = 0, most = 0;
+  for (const ReplayTask &task : makeTasks(recording, 2))
+    for (uint32_t index : task.operations) {
+      const Recording::Operation &its = recording.operations[index];
+      there += its.kind == Recording::Operation::Kind::Next;
+      most = std::max(most, there);
+      there -= its.actor == 1 && recording.buffers[its.a.buffer].kind ==
+                                     Recording::Buffer::Kind::View;
+    }
+  EXPECT_EQ(there, 0u);
+  EXPECT_GT(most, 1u);
+  EXPECT_LE(most * each * sizeof(float), size_t(1) << 26);
+}
+
 TEST(ReplayTest, TasksStartAfterWhatTheyWaitFor) {
   std::mt19937 random(1);
   for (unsigned workers : {1u, 2u, 5u}) {
@@ -134,6 +167,32 @@ TEST(ReplayTest, AWorkerThatIsHeldUpHoldsUpNoTaskOfOthers) {
   Replay(recording, pool, {}).run(host, nullptr);
   EXPECT_TRUE(host.wasStored);
   EXPECT_EQ(words[1], 7);
+}
+
+/// What one of them leaves in memory that both use is of no use to the other.
+TEST(ReplayTest, ReplaysShareMemory) {
+  constexpr size_t floats = 1000;
+  float from = 7, to = 0;
+  WorkerPool pool(1);
+  Recording recording(1 << 20);
+  recording.passing.resize(1);
+  std::vector<float> scratch(floats);
+  const Recording::BufferId source = recording.addSram(&from, 1),
+                            between =
+                                recording.addScratch(scratch.data(), floats),
+                            target = recording.addSram(&to, 1);
+  recordCopy(recording, 0, between, source);
+  recordCopy(recording, 0, target, between);
+  SlowHost host;
+  auto first = std::make_unique<Replay>(recording, pool, Replay::Lasting());
+  Replay second(recording, pool, {});
+  EXPECT_GE(first->bytes(), second.bytes() + floats * sizeof(float));
+  first->run(host, nullptr);
+  EXPECT_EQ(to, 7);
+  first.reset();
+  from = 8;
+  second.run(host, nullptr);
+  EXPECT_EQ(to, 8);
 }
 
 } // namespace
