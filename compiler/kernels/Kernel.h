@@ -25,6 +25,10 @@
 #include <string>
 #include <utility>
 
+namespace wsec::wse {
+class ProgramOp;
+} // namespace wsec::wse
+
 namespace wsec {
 
 struct Machine;

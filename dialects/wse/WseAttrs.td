@@ -346,12 +346,11 @@ def Wse_SelectionAttr : Wse_Attr<"Selection", "selection"> {
     of these each is. With it, a placement is read back to the same program.
 
     ```mlir
-    #wse.selection<code 8076 few_colors false little_scratch false weights_stay true
-                   scratch {"attention layers.0.attention 0" = 4096 : i64}>
+    #wse.selection<code 8076 few_colors false little_scratch false weights_stay true scratch {"attention attn 0" = 4096 : i64}>
     ```
 
     - (C1) Code has no negative size.
-    - (C2) Scratch is of integers that are not negative.
+    - (C2) Scratch is of `i64` that are not negative.
   }];
   let parameters = (ins "int64_t":$code, "bool":$fewColors,
     "bool":$littleScratch, "bool":$weightsStay,
