@@ -137,13 +137,12 @@ readSelection(const llvm::json::Value *value, const std::string &where,
   if (scratch && !scratch->getAsObject())
     return createStringError(its + " has no object 'scratch'");
   if (scratch)
-    for (const auto &[kernel, bytes] : *scratch->getAsObject()) {
+    for (const auto &[kernel, bytes] : *scratch->getAsObject())
       read.scratch[kernel.str()] = bytes.getAsInteger().value_or(-1);
-      if (read.scratch[kernel.str()] < 0)
-        return createStringError(its +
-                                 " has no number of bytes as scratch of '" +
-                                 kernel.str() + "'");
-    }
+  for (const auto &[kernel, bytes] : read.scratch)
+    if (bytes < 0)
+      return createStringError(its + " has no number of bytes as scratch of '" +
+                               kernel + "'");
   return llvm::Error::success();
 }
 

@@ -3,6 +3,8 @@
 #include "compiler/kernels/Kernel.h"
 
 #include "compiler/kernels/KernelLibrary.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/JSON.h"
 
 namespace wsec {
 
@@ -22,6 +24,7 @@ std::vector<std::string> planNames(wse::ProgramOp program) {
     std::string name = kernel->getName().stripDialect().str() + " " +
                        kernel.getReportName() + " ";
     std::replace(name.begin(), name.end(), ',', ';'); // as text a list has them
+    name = llvm::json::fixUTF8(name);                 // as placements have them
     names.push_back(name + std::to_string(count[name]++));
   }
   return names;

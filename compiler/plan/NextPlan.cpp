@@ -89,10 +89,14 @@ static bool fewerStages(const Situation &at, Step &to) {
 }
 
 /// Kernels whose launches have no room take variants with less scratch, down to
-/// the least there is.
+/// the least there is; but where weights stay they take those that hold most.
 static bool lessScratch(const Situation &at, Step &to) {
+  if (at.now.keepWeights)
+    return false;
   for (const Shortage &its : at.outcome.shortages)
     for (const ScratchShortage &each : its.scratch) {
+      if (each.least >= each.takes)
+        continue;
       const int64_t bytes = std::max(each.room, each.least);
       int64_t &most =
           to.plan.scratch.try_emplace(each.kernel, bytes).first->second;

@@ -41,8 +41,13 @@ static bool set(StringRef name, StringRef value, Constraints &constraints) {
   int64_t number = 0;
   if (name == "scratch") {
     auto [bytes, kernel] = value.split(':');
-    return !kernel.empty() &&
-           !bytes.getAsInteger(10, constraints.scratch[kernel.str()]);
+    int64_t most = 0;
+    if (kernel.empty() || bytes.getAsInteger(10, most) || most < 0)
+      return false;
+    int64_t &its =
+        constraints.scratch.try_emplace(kernel.str(), most).first->second;
+    its = std::min(its, most);
+    return true;
   }
   if (value.getAsInteger(10, number) || number < 0)
     return false;

@@ -49,7 +49,7 @@ struct Constraints {
   /// No products that keep weights in SRAM, nor stores with code of their own.
   bool littleScratch = false;
   /// Bytes of scratch that kernels take at most, and those that are like them,
-  /// by what `ScratchShortage` calls them: what takes more has a variant that
+  /// by their names in `planNames`: what takes more has a variant that
   /// takes less, or the least that there is.
   std::map<std::string, int64_t> scratch;
   /// Variants whose streams together ask for no more colors than there are,
@@ -78,11 +78,11 @@ enum class Lack {
   Paths,  ///< for words, whatever their color, or steps to search for them
 };
 
-/// A kernel whose scratch has no room in its launch, and that has a variant
-/// with less.
+/// A kernel whose scratch has no room in its launch.
 struct ScratchShortage {
-  std::string kernel; ///< its operation and node: "attention layers.0.attn"
+  std::string kernel; ///< as of `planNames`: "attention layers.0.attn 0"
   int64_t room = 0;   ///< bytes that its launch leaves to it
+  int64_t takes = 0;  ///< bytes that it asks for
   int64_t least = 0;  ///< bytes that a variant of it takes at least
 };
 

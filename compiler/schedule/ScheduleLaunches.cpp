@@ -171,11 +171,11 @@ struct ScheduleLaunches final
     return success();
   }
 
-  /// The kernels that have variants with less scratch, of those that lack
-  /// room wherever others lie; of those that lack a gap, if there are no such.
+  /// The kernels whose scratch lacks room wherever others lie; if there are no
+  /// such, those that lack a gap.
   static std::vector<plan::ScratchShortage>
-  whatWouldTakeLess(wse::ProgramOp program, const SchedulingProblem &problem,
-                    const SramOverflow &overflow) {
+  scratchWithoutRoom(wse::ProgramOp program, const SchedulingProblem &problem,
+                     const SramOverflow &overflow) {
     std::vector<plan::ScratchShortage> room, gaps;
     const std::vector<std::string> names = planNames(program);
     SmallVector<wse::KernelOp> kernels = program.kernels();
@@ -188,9 +188,9 @@ struct ScheduleLaunches final
         if (!offer.input && offer.applies())
           least = std::min(least, offer.scratchBytes);
       if (its.free < bytes)
-        room.push_back({names[its.kernel], its.free, least});
+        room.push_back({names[its.kernel], its.free, bytes, least});
       else
-        gaps.push_back({names[its.kernel], its.gap, least});
+        gaps.push_back({names[its.kernel], its.gap, bytes, least});
     }
     return room.empty() ? gaps : room;
   }
@@ -209,7 +209,7 @@ struct ScheduleLaunches final
                       ? kernels[found.owner].getOperation()
                       : program.persistents()[found.owner - kernels.size()];
     overflow.message = found.message;
-    overflow.scratch = whatWouldTakeLess(program, problem, found);
+    overflow.scratch = scratchWithoutRoom(program, problem, found);
     return false;
   }
 

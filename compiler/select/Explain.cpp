@@ -98,7 +98,7 @@ static int64_t colorsOf(wse::KernelOp op, int variant, const Machine &region) {
 static std::string tellOffer(wse::KernelOp op, const Offer &offer,
                              const Machine &region, bool isChosen,
                              const ScratchLimits &limits, int64_t others,
-                             int64_t room) {
+                             int64_t room, int64_t most) {
   std::string name = findKernel(op)->variantName(offer.variant).str();
   if (name.empty())
     name = op->getName().stripDialect();
@@ -120,9 +120,9 @@ static std::string tellOffer(wse::KernelOp op, const Offer &offer,
     row += std::string("  ruled out: with its ") +
            (offer.keepsWeights ? "weights" : "code") +
            ", SRAM was too small for the program";
-  else if (offer.scratchBytes > room)
-    row += "  ruled out: its launch leaves " + std::to_string(room) +
-           " bytes to scratch";
+  else if (offer.scratchBytes > most)
+    row += "  ruled out: a launch of it, or of one like it, leaves " +
+           std::to_string(room) + " bytes to scratch";
   return row + "\n";
 }
 
@@ -149,8 +149,8 @@ static std::string tellOffers(wse::KernelOp op, const Machine &region,
                         "scratch B", "colors", "missing B"}) +
       "\n";
   for (const Offer &offer : offers)
-    text +=
-        tellOffer(op, offer, region, &offer == chosen, limits, others, most);
+    text += tellOffer(op, offer, region, &offer == chosen, limits, others, room,
+                      most);
   const KernelCost &cost = chosen->cost;
   text += "  bound by " + cost.bound().str() + ", " +
           times(cost.total(), cost.lowerBound) + " of the lower bound of " +

@@ -167,15 +167,19 @@ select::roomForScratch(wse::ProgramOp program, const ScratchLimits &limits) {
     return rooms;
   const bool packs = packsWeights(program);
   llvm::DenseMap<Attribute, int64_t> ofAlike; // looked up only
+  auto key = [&](wse::KernelOp kernel) -> Attribute {
+    return ArrayAttr::get(kernel.getContext(),
+                          {kernel.getRegionRef(), costKey(kernel, packs)});
+  };
   SmallVector<wse::KernelOp> kernels = program.kernels();
   for (auto [kernel, name] : llvm::zip_equal(kernels, planNames(program)))
     if (auto its = limits.ofKernels.find(name); its != limits.ofKernels.end()) {
-      int64_t &least = ofAlike.try_emplace(costKey(kernel, packs), its->second)
-                           .first->second;
+      int64_t &least =
+          ofAlike.try_emplace(key(kernel), its->second).first->second;
       least = std::min(least, its->second);
     }
   for (wse::KernelOp kernel : kernels)
-    if (auto its = ofAlike.find(costKey(kernel, packs)); its != ofAlike.end())
+    if (auto its = ofAlike.find(key(kernel)); its != ofAlike.end())
       rooms[kernel] = its->second;
   return rooms;
 }

@@ -95,8 +95,8 @@ void chooseVariants(wse::ProgramOp program, ScratchLimits limits,
 /// Bytes of scratch where nothing limits it.
 constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
 
-/// For kernels that the limits name, and those that are alike, the bytes that
-/// their scratch takes at most.
+/// For kernels that the limits name, and those of their regions that are alike,
+/// the bytes that their scratch takes at most.
 llvm::DenseMap<mlir::Operation *, int64_t>
 roomForScratch(wse::ProgramOp program, const ScratchLimits &limits);
 

@@ -87,14 +87,15 @@ public:
   }
 
   /// The program with all kernels on one region of that shape, selected with
-  /// room for so many bytes of code, and joined or not; null where none was.
+  /// room for so many bytes of code, joined or not, and with little scratch or
+  /// not; null where none was.
   mlir::OwningOpRef<wse::ProgramOp> &program(RegionShape shape, int64_t code,
-                                             bool joined) {
-    return programs[{shape.columns, shape.rows, code, joined}];
+                                             bool joined, bool littleScratch) {
+    return programs[{shape.columns, shape.rows, code, joined, littleScratch}];
   }
 
 private:
-  std::map<std::tuple<int64_t, int64_t, int64_t, bool>,
+  std::map<std::tuple<int64_t, int64_t, int64_t, bool, bool>,
            mlir::OwningOpRef<wse::ProgramOp>>
       programs;
   llvm::DenseMap<mlir::Attribute, size_t> numbers; // looked up only

@@ -196,7 +196,7 @@ struct SelectKernelsPass
   wse::ProgramOp selectOnce(PlanningCache &cache, ModuleOp module,
                             const Machine &target, RegionShape shape) {
     OwningOpRef<wse::ProgramOp> &kept =
-        cache.program(shape, codeOfStage(), joins());
+        cache.program(shape, codeOfStage(), joins(), within.littleScratch);
     if (!kept) {
       wse::ProgramOp program = select(module, target, shape);
       if (program && shared)

@@ -353,7 +353,8 @@ SelectionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   for (NamedAttribute its :
        scratch ? scratch.getValue() : ArrayRef<NamedAttribute>())
     if (auto bytes = dyn_cast<IntegerAttr>(its.getValue());
-        !bytes || bytes.getValue().isNegative()) // C2
+        !bytes || !bytes.getType().isSignlessInteger(64) ||
+        bytes.getInt() < 0) // C2
       return emitError() << "has for the scratch of '"
                          << its.getName().getValue() << "' no number of bytes";
   return success();

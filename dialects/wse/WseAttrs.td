@@ -350,7 +350,7 @@ def Wse_SelectionAttr : Wse_Attr<"Selection", "selection"> {
     ```
 
     - (C1) Code has no negative size.
-    - (C2) Scratch is of integers that are not negative.
+    - (C2) Scratch is of `i64` that are not negative.
   }];
   let parameters = (ins "int64_t":$code, "bool":$fewColors,
     "bool":$littleScratch, "bool":$weightsStay,

@@ -158,7 +158,9 @@ public:
       if (last || (!held.empty() && fits(held.begin()->first, mostTaken / 2))) {
         const uint32_t actor = held.begin()->second;
         held.erase(held.begin());
+        follows = freed;
         run(actor, last);
+        follows = none;
         continue;
       }
       const uint32_t actor = awake.front();
@@ -302,6 +304,7 @@ private:
   void startTask(uint32_t actor) {
     tasks.push_back({{}, {}, 0, actor});
     after(std::exchange(actors[actor].last, uint32_t(tasks.size() - 1)));
+    after(std::exchange(follows, none));
   }
 
   /// What has to be done by another actor first, if anything.
@@ -383,8 +386,10 @@ private:
         uses[recording.operations[index].index] > 0)
       taken += bytesOf(recording.operations[index].index);
     forEachView(index, [&](uint32_t view) {
-      if (--uses[view] == 0)
-        taken -= bytesOf(view);
+      if (--uses[view] > 0)
+        return;
+      taken -= bytesOf(view);
+      freed = uint32_t(tasks.size() - 1);
     });
     for (uint32_t other : before.of(index))
       after(taskOf[other]);

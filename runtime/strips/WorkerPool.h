@@ -33,7 +33,7 @@ public:
 
   /// Memory number `index` of so many floats, for what need not outlive the
   /// work of one `run`: whoever asks for it gets the same, while anybody has
-  /// it.
+  /// it. Asked for by the thread that calls `run`, and by no other.
   std::shared_ptr<float[]> scratch(size_t floats, size_t index);
 
 private:

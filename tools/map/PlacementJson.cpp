@@ -300,7 +300,7 @@ std::string map::placementAsJson(const PlacementView &view, unsigned indent) {
       if (!view.selection.scratch.empty())
         json.attributeObject("scratch", [&] {
           for (const auto &[kernel, bytes] : view.selection.scratch)
-            json.attribute(llvm::json::fixUTF8(kernel), bytes);
+            json.attribute(kernel, bytes);
         });
     });
     json.attributeArray("transfers", [&] {

@@ -103,7 +103,7 @@ Outcome shortOfScratch(std::vector<ScratchShortage> scratch) {
 
 TEST(NextPlanTest, aKernelWithoutRoomTakesLessScratchFirst) {
   const Outcome outcome =
-      shortOfScratch({{"attention a 0", 4000, 1000}, {"matmul m 1", 300, 300}});
+      shortOfScratch({{"attention a 0", 4000, 9000, 1000}, {"matmul m 1", 300, 400, 300}});
   const Step step = *nextPlan(firstPlan({}), outcome, {});
   EXPECT_EQ(step.plan.code, 0);
   EXPECT_EQ(textOf(step.plan).substr(textOf(step.plan).find("scratch")),
@@ -112,23 +112,38 @@ TEST(NextPlanTest, aKernelWithoutRoomTakesLessScratchFirst) {
   EXPECT_EQ(nextPlan(step.plan, outcome, {})->plan.code, 12000);
   // With less room it takes less than before, and never more.
   EXPECT_EQ(
-      nextPlan(step.plan, shortOfScratch({{"attention a 0", 3000, 1000}}), {})
+      nextPlan(step.plan, shortOfScratch({{"attention a 0", 3000, 9000, 1000}}), {})
           ->plan.scratch.at("attention a 0"),
       3000);
   EXPECT_EQ(
-      nextPlan(step.plan, shortOfScratch({{"attention a 0", 5000, 1000}}), {})
+      nextPlan(step.plan, shortOfScratch({{"attention a 0", 5000, 9000, 1000}}), {})
           ->plan.scratch.at("attention a 0"),
       4000);
 }
 
 TEST(NextPlanTest, codeComesFirstWhereTheLeastScratchHasNoRoom) {
-  const Outcome outcome = shortOfScratch({{"attention a 0", 4000, 5000}});
+  const Outcome outcome = shortOfScratch({{"attention a 0", 4000, 9000, 5000}});
   const std::vector<std::string> plans = plansFor(outcome, {});
   ASSERT_GE(plans.size(), 3u);
   EXPECT_NE(plans[0].find("code=12000"), std::string::npos);
   EXPECT_EQ(plans[0].find("scratch="), std::string::npos);
   EXPECT_NE(plans[1].find("scratch=5000:attention a 0"), std::string::npos);
   EXPECT_NE(plans[2].find("little-scratch"), std::string::npos);
+}
+
+TEST(NextPlanTest, aKernelThatTakesTheLeastIsNotAskedForLess) {
+  const std::vector<std::string> plans =
+      plansFor(shortOfScratch({{"layer_norm n 0", 100, 200, 200}}), {});
+  ASSERT_GE(plans.size(), 2u);
+  for (const std::string &plan : plans)
+    EXPECT_EQ(plan.find("scratch="), std::string::npos) << plan;
+}
+
+TEST(NextPlanTest, whereWeightsStayKernelsAreNotAskedForLessScratch) {
+  Asked asked;
+  asked.resident = true;
+  const Outcome outcome = shortOfScratch({{"attention a 0", 4000, 9000, 1000}});
+  EXPECT_TRUE(nextPlan(firstPlan(asked), outcome, asked)->plan.scratch.empty());
 }
 
 TEST(NextPlanTest, scratchIsReadBackAsItIsWritten) {
@@ -139,6 +154,11 @@ TEST(NextPlanTest, scratchIsReadBackAsItIsWritten) {
   EXPECT_EQ(read.scratch, plan.scratch);
   EXPECT_NE(parse("scratch=12", read), "");
   EXPECT_NE(parse("scratch=some:matmul a 0", read), "");
+  EXPECT_NE(parse("scratch=-5:matmul a 0", read), "");
+  EXPECT_EQ(read.scratch, plan.scratch);
+  // The least of one kernel counts.
+  EXPECT_EQ(parse("scratch=5:store s 1,scratch=9:store s 1", read), "");
+  EXPECT_EQ(read.scratch.at("store s 1"), 5);
 }
 
 TEST(NextPlanTest, codeOfATrialStaysOnOneRegion) {

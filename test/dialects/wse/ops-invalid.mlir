@@ -925,6 +925,12 @@ wse.program @selection_c2 state(selected) mesh(4x5) machine("wse2") attributes {
 
 // -----
 
+// expected-error @below {{has for the scratch of 'matmul fc 0' no number of bytes}}
+wse.program @selection_c2_type state(selected) mesh(4x5) machine("wse2") attributes {selection = #wse.selection<code 0 few_colors false little_scratch false weights_stay false scratch {"matmul fc 0" = 4 : i128}>} {
+}
+
+// -----
+
 wse.program @region_c1_position state(placed) mesh(4x5) machine("wse2") {
   // expected-error @below {{of 2x3 PEs at (1, 3) does not fit the mesh of 4x5}}
   region @r shape(2x3) at (1, 3)
