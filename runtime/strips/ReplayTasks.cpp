@@ -416,6 +416,8 @@ private:
   std::set<std::pair<uint32_t, uint32_t>> held;
   std::vector<uint32_t> uses; ///< of views, still to come
   uint64_t taken = 0;         ///< bytes of those that have some
+  uint32_t freed = none;      ///< the last task that used up some
+  uint32_t follows = none;    ///< what the next task waits for besides
   std::map<ChannelKey, Channel> channels;
   std::vector<ReplayTask> tasks;
 };
