@@ -102,8 +102,8 @@ Outcome shortOfScratch(std::vector<ScratchShortage> scratch) {
 }
 
 TEST(NextPlanTest, aKernelWithoutRoomTakesLessScratchFirst) {
-  const Outcome outcome =
-      shortOfScratch({{"attention a 0", 4000, 9000, 1000}, {"matmul m 1", 300, 400, 300}});
+  const Outcome outcome = shortOfScratch(
+      {{"attention a 0", 4000, 9000, 1000}, {"matmul m 1", 300, 400, 300}});
   const Step step = *nextPlan(firstPlan({}), outcome, {});
   EXPECT_EQ(step.plan.code, 0);
   EXPECT_EQ(textOf(step.plan).substr(textOf(step.plan).find("scratch")),
@@ -111,14 +111,14 @@ TEST(NextPlanTest, aKernelWithoutRoomTakesLessScratchFirst) {
   // Where that was not enough, it is not asked for again.
   EXPECT_EQ(nextPlan(step.plan, outcome, {})->plan.code, 12000);
   // With less room it takes less than before, and never more.
-  EXPECT_EQ(
-      nextPlan(step.plan, shortOfScratch({{"attention a 0", 3000, 9000, 1000}}), {})
-          ->plan.scratch.at("attention a 0"),
-      3000);
-  EXPECT_EQ(
-      nextPlan(step.plan, shortOfScratch({{"attention a 0", 5000, 9000, 1000}}), {})
-          ->plan.scratch.at("attention a 0"),
-      4000);
+  EXPECT_EQ(nextPlan(step.plan,
+                     shortOfScratch({{"attention a 0", 3000, 9000, 1000}}), {})
+                ->plan.scratch.at("attention a 0"),
+            3000);
+  EXPECT_EQ(nextPlan(step.plan,
+                     shortOfScratch({{"attention a 0", 5000, 9000, 1000}}), {})
+                ->plan.scratch.at("attention a 0"),
+            4000);
 }
 
 TEST(NextPlanTest, codeComesFirstWhereTheLeastScratchHasNoRoom) {
