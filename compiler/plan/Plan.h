@@ -92,7 +92,8 @@ struct Shortage {
   int64_t code = 0; ///< bytes of it in a PE, where SRAM is short; 0: not known
   int64_t launch = 0; ///< bytes of buffers of the launch that has most of them
   std::string error;  ///< that says so, with kernel and numbers
-  std::vector<ScratchShortage> scratch = {}; ///< what would take less
+  std::vector<ScratchShortage> scratch =
+      {}; ///< of kernels, where SRAM is short
 };
 using Shortages = std::vector<Shortage>;
 

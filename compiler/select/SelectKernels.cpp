@@ -15,6 +15,7 @@
 #include "compiler/select/Selector.h"
 #include "compiler/select/SideBySide.h"
 #include "compiler/select/Stages.h"
+#include "runtime/program/NearestNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -24,6 +25,7 @@
 #include "llvm/ADT/StringSwitch.h"
 
 #include <limits>
+#include <set>
 
 using namespace mlir;
 using namespace wsec;
@@ -82,6 +84,7 @@ struct SelectKernelsPass
       if (!file)
         return op->emitError() << llvm::toString(file.takeError());
       given = std::move(*file);
+      placed = given.selection.value_or(PlacementFile::Selection());
       for (const std::string &problem :
            {given.meshProblem(target.width, target.height),
             given.roleProblem()})
@@ -209,11 +212,11 @@ struct SelectKernelsPass
   }
 
   /// About as much as a PE has.
-  ScratchLimits limits() const {
-    return {codeOfStage(), within.littleScratch, within.scratch};
-  }
   int64_t codeOfStage() const {
     return within.spreadCode ? within.code / within.stages : within.code;
+  }
+  ScratchLimits limits() const {
+    return {codeOfStage(), within.littleScratch, within.scratch};
   }
 
   KeepOptions keepOptions(bool spreads) const {
@@ -328,12 +331,22 @@ struct SelectKernelsPass
     return name;
   }
 
-  DictionaryAttr dictionaryOf(const std::map<std::string, int64_t> &numbers) {
+  /// What limits the scratch of the program's kernels. Searches may carry
+  /// limits of others; those that a placement has are a mistake.
+  DictionaryAttr scratchOf(wse::ProgramOp program) {
     Builder builder(&getContext());
-    SmallVector<NamedAttribute> named;
-    for (const auto &[name, number] : numbers)
-      named.emplace_back(name, builder.getI64IntegerAttr(number));
-    return named.empty() ? nullptr : builder.getDictionaryAttr(named);
+    SmallVector<NamedAttribute> limits;
+    const std::vector<std::string> names = planNames(program);
+    const std::set<std::string> known(names.begin(), names.end());
+    for (const auto &[name, bytes] : within.scratch)
+      if (known.count(name))
+        limits.emplace_back(name, builder.getI64IntegerAttr(bytes));
+      else if (placed.scratch.count(name))
+        program.emitWarning("placement '")
+            << placement << "': 'scratch' of its selection has "
+            << runtime::inQuotes(name) << ", and no kernel is called so"
+            << runtime::nearestNames(name, names);
+    return limits.empty() ? nullptr : builder.getDictionaryAttr(limits);
   }
 
   /// All is chosen.
@@ -350,8 +363,7 @@ struct SelectKernelsPass
         within.keepWeights || !within.scratch.empty())
       program.setSelectionAttr(wse::SelectionAttr::get(
           program.getContext(), limits.code, within.fewColors,
-          within.littleScratch, within.keepWeights,
-          dictionaryOf(within.scratch)));
+          within.littleScratch, within.keepWeights, scratchOf(program)));
     if (explain.empty())
       return;
     FailureOr<std::string> text = explanation.tell(program, limits);
@@ -464,6 +476,7 @@ struct SelectKernelsPass
   }
 
   PlanningCache *shared = nullptr;
+  PlacementFile::Selection placed; ///< with which the placement was selected
 };
 } // namespace
 

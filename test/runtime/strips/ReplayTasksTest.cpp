@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <random>
 #include <thread>
 
@@ -85,6 +86,27 @@ TEST(ReplayTest, WordsAreNotTakenLongBeforeTheirLastUse) {
   EXPECT_EQ(there, 0u);
   EXPECT_GT(most, 1u);
   EXPECT_LE(most * each * sizeof(float), size_t(1) << 26);
+
+  // Nor where workers start what can start, whoever takes them.
+  for (unsigned workers : {2u, 5u}) {
+    std::vector<ReplayTask> tasks = makeTasks(recording, workers);
+    scheduleTasks(tasks, workers);
+    std::multimap<double, int> changes; // of the views that are there
+    for (const ReplayTask &task : tasks)
+      for (uint32_t index : task.operations) {
+        const Recording::Operation &its = recording.operations[index];
+        if (its.kind == Recording::Operation::Kind::Next)
+          changes.emplace(task.start, 1);
+        else if (its.actor == 1 && recording.buffers[its.a.buffer].kind ==
+                                       Recording::Buffer::Kind::View)
+          changes.emplace(task.end, -1);
+      }
+    int views = 0, mostViews = 0;
+    for (const auto &[time, change] : changes)
+      mostViews = std::max(mostViews, views += change);
+    EXPECT_EQ(views, 0);
+    EXPECT_LE(mostViews * each * sizeof(float), size_t(1) << 26) << workers;
+  }
 }
 
 TEST(ReplayTest, TasksStartAfterWhatTheyWaitFor) {
