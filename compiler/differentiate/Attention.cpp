@@ -182,22 +182,54 @@ static Value compose(onnx::AttentionOp op, HeadRange range, Backward &n,
 static bool fuses(onnx::AttentionOp op, const Backward &n) {
   ScopedDiagnosticHandler silent(op.getContext(),
                                  [](Diagnostic &) { return success(); });
-  return n.fusesAttention && op.headsPerKey() == 1 && !op.getSoftcap() &&
-         op.getMasks().empty() && typeOf(op.getY()).getElementType().isF32() &&
+  return n.fusesAttention && !op.getSoftcap() && op.getMasks().empty() &&
+         typeOf(op.getY()).getElementType().isF32() &&
          succeeded(onnx::verifyGradientTerms(
              op, op.getTerms(), shapeOf(op.getQ())[1], shapeOf(op.getK())[1]));
 }
 
+/// Heads of keys or values, each for the queries that share it, and their sum
+/// over these.
+class SharedHeads {
+public:
+  SharedHeads(onnx::AttentionOp op, Value x, Backward &n)
+      : n(n), x(x), groups(shapeOf(x)) {
+    groups.back() /= op.keyHeads();
+    groups.insert(groups.end() - 1, {op.keyHeads(), 1});
+    each = groups;
+    each[each.size() - 2] = op.headsPerKey();
+  }
+  Value repeated() const {
+    if (each == groups)
+      return x;
+    Shape all(shapeOf(x));
+    all.back() *= each[each.size() - 2];
+    return n.reshape(n.expand(n.reshape(x, groups), each), all);
+  }
+  void add(Value gradient) {
+    if (each != groups)
+      gradient =
+          n.reshape(n.sumTo(n.reshape(gradient, each), groups), shapeOf(x));
+    n.add(x, gradient);
+  }
+
+private:
+  Backward &n;
+  Value x;
+  Shape groups, each;
+};
+
 static void attention(onnx::AttentionOp op, Value dy, Backward &n) {
   if (fuses(op, n)) {
+    SharedHeads keys(op, op.getK(), n), values(op, op.getV(), n);
+    Value k = keys.repeated(), v = values.repeated();
     auto gradient = onnx::AttentionGradientOp::create(
-        n.builder(), n.loc(), op.getQ().getType(), op.getK().getType(),
-        op.getV().getType(), op.getQ(), op.getK(), op.getV(), op.getY(), dy,
-        op.getNumHeadsAttr(), op.getScaleAttr(), op.getTermsAttr(),
-        n.nameAttr());
+        n.builder(), n.loc(), op.getQ().getType(), k.getType(), v.getType(),
+        op.getQ(), k, v, op.getY(), dy, op.getNumHeadsAttr(), op.getScaleAttr(),
+        op.getTermsAttr(), n.nameAttr());
     n.add(op.getQ(), gradient.getDq());
-    n.add(op.getK(), gradient.getDk());
-    n.add(op.getV(), gradient.getDv());
+    keys.add(gradient.getDk());
+    values.add(gradient.getDv());
     return;
   }
   ArrayRef<int64_t> q = shapeOf(op.getQ());

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rotary embeddings. Heads are whole in their column and all columns have the
-// angles of their tokens, so every PE turns what it has:
+// Rotary embeddings. All columns have the angles of their tokens; where heads
+// are whole in their column, every PE turns what it has:
 //
 //   y = x * cos
 //   y of first features  += x of second ones * -sin
 //   y of second features += x of first ones  * sin
+//
+// Of heads over several columns each column makes its own features, once all
+// have gathered the features of some tokens of the head.
 
 #include "compiler/kernels/Heads.h"
 #include "compiler/kernels/KernelLibrary.h"
+#include "compiler/kernels/RowExchange.h"
 
 using namespace mlir;
 
@@ -24,6 +28,22 @@ Value angles(Value value, wse::TokenTiling rows, Operation *op,
       value, {rows.getBatch(), rows.getTokens(), shapeOf(value).back()},
       rows.withColumns(wse::ColumnPlacement::Replicated), op);
 }
+
+/// Words of a head that its columns gather at a time, or one token of it.
+constexpr int64_t gatheredWords = 1024;
+
+/// What a PE holds of a tensor whose heads lie over several columns.
+struct SpreadHeads {
+  int64_t most;   ///< own features
+  int64_t tokens; ///< gathered at a time
+  int64_t rounds; ///< of these, at most
+
+  SpreadHeads(const Layout &layout, int64_t pitch)
+      : most(tileSizeMax(layout.features.unitSize, layout.features.columns)),
+        tokens(std::clamp<int64_t>(gatheredWords / layout.features.unitSize, 1,
+                                   std::max<int64_t>(1, pitch))),
+        rounds(llvm::divideCeil(pitch, tokens)) {}
+};
 
 class Rotary final : public KernelOf<onnx::RotaryOp, KernelFor<wse::RotaryOp>> {
   Value buildFor(onnx::RotaryOp op, Selection &selection) const final {
@@ -43,6 +63,8 @@ class Rotary final : public KernelOf<onnx::RotaryOp, KernelFor<wse::RotaryOp>> {
     Layout layout = Layout::of(op.getInput(), machine.height);
     CostModel model(machine, isNarrow(op.getInput()));
     const double channels = layout.pitch(machine.height);
+    if (layout.features.columns > 1)
+      return spreadCost(op, layout, machine);
     const double heads =
         layout.features.largest(machine.width) / layout.features.unitSize;
     const double turned = heads * op.getRotaryDim();
@@ -59,25 +81,68 @@ class Rotary final : public KernelOf<onnx::RotaryOp, KernelFor<wse::RotaryOp>> {
                                  channels > 1 ? channels : rest / heads)
                   : 0) +
         6 * model.guard(layout);
-    const double all = double(layout.tokenCount()) * layout.features.units *
-                       op.getRotaryDim() / machine.width / machine.height;
-    cost.lowerBound =
-        model.leastAdds(all) +
-        all / (isNarrow(op.getInput()) ? machine.fmacRate16 : machine.fmacRate);
+    cost.lowerBound = leastCycles(op, layout, machine);
     return cost;
   }
 
-  bool needsWholeHeads(Operation *) const final { return true; }
+  static double leastCycles(wse::RotaryOp op, const Layout &layout,
+                            const Machine &machine) {
+    const double all = double(layout.tokenCount()) * layout.features.units *
+                       op.getRotaryDim() / machine.width / machine.height;
+    return CostModel(machine, isNarrow(op.getInput())).leastAdds(all) +
+           all / (isNarrow(op.getInput()) ? machine.fmacRate16
+                                          : machine.fmacRate);
+  }
+
+  static KernelCost spreadCost(wse::RotaryOp op, const Layout &layout,
+                               const Machine &machine) {
+    const int64_t pitch = layout.pitch(machine.height);
+    const SpreadHeads heads(layout, pitch);
+    CostModel model(machine, isNarrow(op.getInput()));
+    Machine head = machine;
+    head.width = layout.features.columns;
+    const double tokens = double(pitch) / double(heads.rounds);
+    KernelCost cost;
+    cost.compute =
+        double(heads.rounds) *
+        (multicastRowCycles(head, double(layout.features.unitSize) * tokens) +
+         3 * model.adds(double(heads.most), tokens) +
+         2 * model.fmacs(double(heads.most), tokens) + 8 * model.guard(layout));
+    cost.lowerBound = leastCycles(op, layout, machine);
+    return cost;
+  }
+
+  SmallVector<Relay> relays() const final { return rowRelays(); }
+  SmallVector<StreamNeed> streamsOf(wse::RotaryOp op,
+                                    const Machine &machine) const final {
+    const FeatureTiling heads =
+        Layout::of(op.getInput(), machine.height).features;
+    if (heads.columns == 1)
+      return {};
+    return {
+        {StreamPattern::RowWest, {}},
+        {StreamPattern::HeadCast, {heads.units, heads.columns, heads.columns}}};
+  }
 
   int64_t scratchWords(wse::RotaryOp op, const Machine &machine) const final {
-    return Layout::of(op.getSin(), machine.height)
-        .words(machine.width, machine.height);
+    const Layout layout = Layout::of(op.getInput(), machine.height);
+    if (layout.features.columns == 1)
+      return Layout::of(op.getSin(), machine.height)
+          .words(machine.width, machine.height);
+    const SpreadHeads heads(layout, layout.pitch(machine.height));
+    const Type element = elementTypeOf(op.getInput());
+    return wordsOf(element, layout.features.unitSize * heads.tokens) +
+           wordsOf(element, heads.most * heads.tokens);
   }
 
   LogicalResult lowerOp(wse::RotaryOp op, RoutineBuilder &b) const final {
     const Tile x = b.tile(op.getInput()), y = b.tile(op.getResult()),
                cos = b.tile(op.getCos()), sin = b.tile(op.getSin());
     const FeatureTiling &tiling = x.layout.features;
+    if (tiling.columns > 1) {
+      turnSpread(op, b, x, y, cos, sin);
+      return success();
+    }
     const int64_t size = tiling.unitSize, turned = op.getRotaryDim(),
                   half = turned / 2,
                   angles =
@@ -122,7 +187,117 @@ class Rotary final : public KernelOf<onnx::RotaryOp, KernelFor<wse::RotaryOp>> {
     });
     return success();
   }
+
+  /// Features of a head that a PE turns alike: from `first` of the head on, of
+  /// which it holds those from `own` on, `count` of them.
+  struct Features {
+    Value first, own, count;
+  };
+  static void turnSpread(wse::RotaryOp op, RoutineBuilder &b, const Tile &x,
+                         const Tile &y, const Tile &cos, const Tile &sin);
 };
+
+void Rotary::turnSpread(wse::RotaryOp op, RoutineBuilder &b, const Tile &x,
+                        const Tile &y, const Tile &cos, const Tile &sin) {
+  ScalarBuilder &s = b.scalars();
+  const FeatureTiling &tiling = x.layout.features;
+  const int64_t size = tiling.unitSize, turned = op.getRotaryDim(),
+                half = turned / 2;
+  const bool isShared =
+      sin.layout.features.total() == half; // angles of both of a pair
+  const bool isInterleaved = op.getInterleaved();
+  const SpreadHeads heads(x.layout, x.pitch);
+  const Type element = elementTypeOf(op.getInput());
+  const std::string gathered =
+      b.scratch("gathered_head", size * heads.tokens, element);
+  const std::string minus =
+      b.scratch("minus_sin", heads.most * heads.tokens, element);
+  Value column = s.mod(s.px(), tiling.columns);
+  Value first = s.spreadStart(size, tiling.columns, column);
+  Value count = s.spreadSize(size, tiling.columns, column);
+  Value end = s.add(first, count);
+  auto within = [&](Value from, Value to, int64_t step) {
+    Value many = s.div(s.max(s.add(s.sub(to, from), step - 1), 0), step);
+    Value some = s.less(0, many);
+    return Features{s.mul(some, from), s.mul(some, s.sub(from, first)), many};
+  };
+  // The first of pairs, and the second.
+  auto ofPairs = [&](int64_t number) {
+    if (isInterleaved)
+      return within(s.add(first, s.mod(s.add(first, number), 2)),
+                    s.min(end, turned), 2);
+    return within(s.max(first, number * half), s.min(end, (number + 1) * half),
+                  1);
+  };
+  const int64_t step = isInterleaved ? 2 : 1;
+  auto turn = [&](Affine token, Affine tokens) {
+    GroupBlock block;
+    Value behind = s.sub(size, end);
+    block.extents = {count, tokens};
+    block.own = Operand::memory(x.buffer, token, {x.pitch, 1});
+    block.wordsBehind = tokens.terms.empty()
+                            ? Affine(s.mul(behind, tokens.constant))
+                            : Affine(s.mul(behind, tokens.terms[0].first));
+    block.anyBehind = s.less(0, behind);
+    multicastBlocks(b, PEGroups::ofHeads(tiling), block, {size, tokens},
+                    Operand::memory(gathered, 0, {heads.tokens, 1}),
+                    Operand::fabric(b.color(StreamPattern::HeadCast), 2));
+    for (int64_t number : {0, 1}) {
+      const Features own = ofPairs(number);
+      const int64_t apart = isInterleaved ? 1 : half;
+      auto of = [&](const Tile &tile) {
+        return Operand::memory(tile.buffer,
+                               Affine(own.own) * tile.pitch + token,
+                               {step * tile.pitch, 1});
+      };
+      auto angles = [&](const Tile &tile) {
+        Value angle = own.first;
+        if (isShared)
+          angle = isInterleaved ? s.div(angle, 2)
+                                : s.max(s.sub(angle, number * half), 0);
+        return Operand::memory(tile.buffer, Affine(angle) * tile.pitch + token,
+                               {(isShared ? 1 : step) * tile.pitch, 1});
+      };
+      Value other = number == 0 ? s.add(own.first, apart)
+                                : s.max(s.sub(own.first, apart), 0);
+      Operand sines = angles(sin);
+      if (number == 0) {
+        const Operand negated = Operand::memory(minus, 0, {heads.tokens, 1});
+        b.vector(Opcode::Mul, {own.count, tokens}, negated,
+                 {sines, Operand::immediate(-1)});
+        sines = negated;
+      }
+      b.vector(Opcode::Mul, {own.count, tokens}, of(y), {of(x), angles(cos)});
+      b.vector(Opcode::Fmac, {own.count, tokens}, of(y),
+               {Operand::memory(gathered, Affine(other) * heads.tokens,
+                                {step * heads.tokens, 1}),
+                sines});
+    }
+    if (turned < size) {
+      const Features rest = within(s.max(first, turned), end, 1);
+      auto of = [&](const Tile &tile) {
+        return Operand::memory(tile.buffer,
+                               Affine(rest.own) * tile.pitch + token,
+                               {tile.pitch, 1});
+      };
+      b.vector(Opcode::Mov, {rest.count, tokens}, of(y), {of(x)});
+    }
+  };
+  b.where(RoutineBuilder::inSomeUnit(s, tiling), [&] {
+    b.where(x.active, [&] {
+      if (heads.rounds == 1)
+        return turn(0, x.channels);
+      Value whole = s.div(x.channels, heads.tokens);
+      b.loop(whole,
+             [&](Affine round) { turn(round * heads.tokens, heads.tokens); });
+      if (heads.tokens == 1)
+        return;
+      Value done = s.mul(whole, heads.tokens);
+      b.where(s.less(done, x.channels),
+              [&] { turn(done, s.sub(x.channels, done)); });
+    });
+  });
+}
 
 } // namespace
 

@@ -351,11 +351,11 @@ LogicalResult RotaryOp::verify() {
   TokenTiling input = tilingOf(getInput()), angles = tilingOf(getCos());
   const int64_t turned = getRotaryDim();
   if (input.getColumns() != ColumnPlacement::Heads ||
-      input.getHeadColumns() != 1 || input.getHeadSize() < turned ||
-      turned <= 0 || turned % 2 != 0)
+      input.getHeadSize() < turned || turned <= 0 || turned % 2 != 0)
     return emitOpError("turns ")
-           << turned << " features of each head, of which whole ones lie in a "
-           << "column, found " << getInput().getType();
+           << turned << " features of each head, and takes an even number of "
+           << "those that columns have as heads, found "
+           << getInput().getType();
   // (C2)
   if (!angles.sameRows(input) || !isReplicatedColumns(angles) ||
       (featuresOf(getCos()) != turned && featuresOf(getCos()) != turned / 2))

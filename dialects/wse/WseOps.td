@@ -421,14 +421,15 @@ def Wse_RotaryOp : Wse_KernelOp<"rotary", (ins
   let summary = "Turns pairs of features of each head by their token's angles.";
   let description = [{
     The first `rotary_dim` features of each head turn, as `onnx.rotary` says.
-    Both features of a pair lie in one column, so nothing moves.
+    Where heads are whole in their columns nothing moves. The columns of a head
+    that lies over several gather its features, some tokens at a time.
 
     ```mlir
     %y = rotary %x, %cos, %sin dim(2) on @r {nodes = ["q"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>, tensor<1x6x1xf32, #wse.dist<rows = [0, 1], columns = []>>
     ```
 
-    - (C1) The input has whole heads in its columns, of at least `rotary_dim`
-      features, a positive even number.
+    - (C1) The input has heads, each in a column or over several, of at least
+      `rotary_dim` features, a positive even number.
     - (C2) `cos` and `sin` have the tokens of the input and `rotary_dim`
       features or half as many, replicated over the columns.
   }];

@@ -60,7 +60,7 @@ def slice_of(node, operand):
     axes = ints(operand(3)) if operand(3) is not None else list(range(len(starts)))
     steps = ints(operand(4)) if operand(4) is not None else [1] * len(starts)
     for start, end, axis, step in zip(starts, ends, axes, steps):
-        x = x.index_select(axis % x.dim(), torch.tensor(range(*slice(start, end, step).indices(x.shape[axis]))))
+        x = x.index_select(axis % x.dim(), torch.tensor(range(*slice(start, end, step).indices(x.shape[axis])), dtype=torch.long))
     return x
 
 
@@ -80,9 +80,15 @@ def split(node, operand):
 def gather(node, operand):
     x, ids, axis = operand(0), operand(1), node.get("axis", 0)
     axis %= x.dim()
-    ids = positive(ids, x.shape[axis])
+    ids = positive(ids.long(), x.shape[axis])
     taken = x.index_select(axis, ids.flatten())
     return taken.reshape(x.shape[:axis] + ids.shape + x.shape[axis + 1:])
+
+
+def one_hot(node, operand):
+    ids, count, values = operand(0), int(operand(1)), operand(2)
+    y = F.one_hot(positive(ids.long(), count), count)
+    return torch.where(y.movedim(-1, node.get("axis", -1)).bool(), values[1], values[0])
 
 
 def gather_nd(node, operand):
@@ -105,12 +111,18 @@ def positive(ids, extent):
     return torch.where(ids < 0, ids + extent, ids)
 
 
+def alike(x, y):
+    """Both in the wider type: a graph's zeros are f32 where what is written is f64."""
+    return x.to(torch.promote_types(x.dtype, y.dtype)), y.to(torch.promote_types(x.dtype, y.dtype))
+
+
 def scatter_nd(node, operand):
     x, ids = operand(0), operand(1)
     if node.get("reduction", "none") not in ("none", "add"):
         raise Lacking(f"ScatterND with {node['reduction']}")
     places = tuple(positive(its, extent) for its, extent in zip(ids.unbind(-1), x.shape))
-    return x.index_put(places, operand(2), accumulate=node.get("reduction") == "add")
+    x, source = alike(x, operand(2))
+    return x.index_put(places, source, accumulate=node.get("reduction") == "add")
 
 
 def scatter_elements(node, operand):
@@ -118,7 +130,8 @@ def scatter_elements(node, operand):
     ids = positive(operand(1), x.shape[axis])
     kinds = {"none": None, "add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
     kind = kinds[node.get("reduction", "none")]
-    return x.scatter(axis, ids, operand(2)) if kind is None else x.scatter_reduce(axis, ids, operand(2), kind)
+    x, source = alike(x, operand(2))
+    return x.scatter(axis, ids, source) if kind is None else x.scatter_reduce(axis, ids, source, kind)
 
 
 def squeeze(node, operand):
@@ -237,7 +250,7 @@ RULES = {
     "Softmax": lambda n, o: torch.softmax(o(0), n.get("axis", -1)),
     "LogSoftmax": lambda n, o: torch.log_softmax(o(0), n.get("axis", -1)),
     "Slice": slice_of, "Reshape": reshape, "Split": split, "Gather": gather, "GatherND": gather_nd,
-    "CumSum": cum_sum,
+    "OneHot": one_hot, "CumSum": cum_sum,
     "TopK": lambda n, o: torch.topk(o(0), int(o(1)), n.get("axis", -1), bool(n.get("largest", 1))),
     "GatherElements": lambda n, o: torch.gather(o(0), n.get("axis", 0), positive(o(1), o(0).shape[n.get("axis", 0)])),
     "DFT": dft, "Tile": lambda n, o: o(0).repeat(ints(o(1))), "ScatterND": scatter_nd, "ScatterElements": scatter_elements,

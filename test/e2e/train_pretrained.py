@@ -63,7 +63,7 @@ def make_gpt2():
 STARTS = {
     "smollm2": Start(make_smollm2.load_model, "*.q_proj.weight", ("*.layers.28.*", "*.layers.29.*", "*.norm.weight"),
                      {"lora": 1e-3, "last": 1e-4}, False),
-    "gpt2": Start(make_gpt2, "*.c_attn.weight", ("*.h.10.*", "*.h.11.*", "*.ln_f.*"), {"lora": 1e-2, "last": 1e-3}, True)}
+    "gpt2": Start(make_gpt2, "*.c_attn.weight", ("*.h.10.*", "*.h.11.*", "*.ln_f.*"), {"lora": 3e-3, "last": 1e-3}, True)}
 
 
 class Logits(torch.nn.Module):

@@ -1681,7 +1681,7 @@ wse.program @rotary_c1 state(selected) mesh(4x5) machine("wse2") {
   input @a : tensor<6x2xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   %a = load @a on @r : tensor<1x6x2xf32, #all>
-  // expected-error@below {{turns 2 features of each head, of which whole ones lie in a column}}
+  // expected-error@below {{turns 2 features of each head, and takes an even number of those that columns have as heads}}
   %y = rotary %x, %a, %a dim(2) on @r : tensor<1x6x6xf32, #split>, tensor<1x6x2xf32, #all>
 }
 
