@@ -10,7 +10,7 @@ namespace wsec {
 
 GradientShape::GradientShape(RankedTensorType keptType,
                              RankedTensorType castType, const Machine &machine,
-                             ColumnExits::Where where)
+                             bool small, ColumnExits::Where where)
     : machine(machine), kept(Layout::of(keptType, machine.height)),
       exits(kept, machine, where), lines(castType.getShape().back()),
       own(kept.features.largest(machine.width)),
@@ -20,17 +20,18 @@ GradientShape::GradientShape(RankedTensorType keptType,
   if (exchanges && lines * pitch > castWords &&
       ofColumn * machine.width == lines)
     parts = ofColumn;
-  for (int64_t size = 2; size <= ofPart() && size * own <= blockWords; ++size)
+  const int64_t most = small ? smallWords : blockWords;
+  for (int64_t size = 2; size <= ofPart() && size * own <= most; ++size)
     if (ofPart() % size == 0)
       block = size;
 }
 
 GradientShape GradientShape::of(Value keptValue, Value castValue,
-                                const Machine &machine) {
+                                const Machine &machine, bool small) {
   auto kept = cast<RankedTensorType>(keptValue.getType());
   auto moved = cast<RankedTensorType>(castValue.getType());
-  GradientShape south(kept, moved, machine, ColumnExits::SouthOfTokens);
-  GradientShape any(kept, moved, machine, ColumnExits::AnyRow);
+  GradientShape south(kept, moved, machine, small, ColumnExits::SouthOfTokens);
+  GradientShape any(kept, moved, machine, small, ColumnExits::AnyRow);
   return any.cost().total() < south.cost().total() ? any : south;
 }
 

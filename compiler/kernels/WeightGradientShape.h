@@ -5,23 +5,27 @@
 
 #include "compiler/kernels/ColumnExits.h"
 #include "compiler/kernels/KernelLibrary.h"
+#include "dialects/wse/InherentAttributes.h"
 
 namespace wsec {
 
 /// What a gradient of a weight runs on: see WeightGradient.cpp.
 struct GradientShape {
-  /// Words of SRAM that a block takes, and what is multicast at once, at most.
-  static constexpr int64_t blockWords = 1024, castWords = 2048;
+  /// Words of SRAM that a block takes, or a small one, and what is multicast at
+  /// once, at most.
+  static constexpr int64_t blockWords = 1024, smallWords = 256,
+                           castWords = 2048;
   /// Blocks of a launch: the proof that nobody waits for ever unrolls them.
   static constexpr int64_t mostBlocks = 512;
 
   GradientShape(mlir::RankedTensorType kept, mlir::RankedTensorType cast,
-                const Machine &machine, ColumnExits::Where where);
-  /// With the exits that make it faster.
+                const Machine &machine, bool small, ColumnExits::Where where);
+  /// With the exits that make it faster, in small blocks or not.
   static GradientShape of(mlir::Value kept, mlir::Value cast,
-                          const Machine &machine);
+                          const Machine &machine, bool small = false);
   static GradientShape of(wse::WeightGradientOp op, const Machine &machine) {
-    return of(op.getKept(), op.getCast(), machine);
+    return of(op.getKept(), op.getCast(), machine,
+              op->hasAttr(wse::smallBlocksAttrName));
   }
 
   bool applies() const {
