@@ -56,9 +56,7 @@ struct GradientShape {
     return most;
   }
   /// Tokens but the first, features of a block, features that stay.
-  std::array<double, 3> sizes() const {
-    return {double(pitch - 1), double(block), double(own)};
-  }
+  std::array<double, 3> sizes() const { return sizes(pitch); }
   size_t inner(const CostModel &model) const {
     const double strides[] = {1, double(pitch), double(pitch)};
     return model.vectorAlong(sizes(), 0, strides);
@@ -77,7 +75,10 @@ struct GradientShape {
   int64_t block = 1; ///< of those of a part, at once: a divisor
 
 private:
-  double blockCycles() const;
+  std::array<double, 3> sizes(int64_t tokens) const {
+    return {double(tokens - 1), double(block), double(own)};
+  }
+  double blockCycles(int64_t tokens) const;
 };
 
 } // namespace wsec
