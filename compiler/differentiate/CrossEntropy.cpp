@@ -3,14 +3,14 @@
 // With z the logits of a token, c its label and y its row of a matrix that has
 // 1 at c and 0 elsewhere:
 //
-//   -log p[c] = max z + log(sum exp(z - max z)) - z[c]        dz = softmax(z) -
-//   y
+//   -log p[c] = log(sum exp z) - z[c]        dz = p - y
 //
 // Nobody looks rows up: labels are compared with the number of each class.
 // Where none is equal no logit is taken, and the loss is infinite.
 //
-// Of tiles of classes p = softmax(z) over those of a tile, so z - log p is the
-// logarithm of its sum of exponentials, whatever class it is of.
+// With p = softmax(z), of all classes or of a tile, z - log p is the logarithm
+// of the sum of exponentials, whatever class it is of: so it is the sum of
+// p (z - log p), and no largest logit is looked for.
 #include "compiler/differentiate/CrossEntropy.h"
 #include <limits>
 
@@ -174,17 +174,32 @@ static Term rowsFor(Value x, Term labels) {
   return {labels.n, labels.n.reshape(x, shape)};
 }
 
+constexpr double lowestLogit = std::numeric_limits<float>::lowest();
+
+/// The logarithm of the sum of exponentials, less `base`, of logits whose
+/// softmax is p.
+static Term logOfSum(Term z, Term p, std::optional<Term> base = {}) {
+  Term above = base ? z - *base : z;
+  return along(where(p == 0, z.all(0), p * (above - log(p))), ReduceKind::Sum);
+}
+
+/// Of all at once, less the label's, so that a small loss is exact.
+static Sums sumsOf(const Tokens &t) {
+  Term z = t.logits, p{z.n, z.n.softmax(z.value)};
+  Term picked = along(where(t.isLabel, z, z.all(0)), ReduceKind::Sum);
+  Term base = max(picked, lowestLogit);
+  return {base + logOfSum(z, p, base), picked};
+}
+
 static Sums sumsOf(const Head &head, Term labels) {
-  constexpr double lowest = std::numeric_limits<float>::lowest();
   onnx::MatMulOp product = head.product;
   const Term x = rowsFor(product.getX(), labels);
   std::optional<Sums> sums;
   eachTile(head, labels, [&](const Tile &tile) {
     // A tile may have infinities alone.
-    Term own = tile.logits(x.value), z = max(own, lowest);
+    Term own = tile.logits(x.value), z = max(own, lowestLogit);
     Term p{z.n, z.n.softmax(z.value)};
-    Term total =
-        along(where(p == 0, z.all(0), p * (z - log(p))), ReduceKind::Sum);
+    Term total = logOfSum(z, p);
     Term picked = along(where(tile.isLabel, own, z.all(0)), ReduceKind::Sum);
     if (sums) {
       Term before = kept(sums->total), most = max(before, total);
@@ -240,18 +255,15 @@ Value wsec::differentiate::composeLoss(onnx::CrossEntropyOp op,
   Term z = t.logits;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   std::optional<Term> label, all;
-  if (std::optional<Head> head = Head::of(op, mostLogits)) {
-    Sums sums = sumsOf(*head, t.labels);
+  if (op.getNormalized()) {
+    label = along(where(t.isLabel, z, z.all(-infinity)), ReduceKind::Max);
+    all = z.all(0);
+  } else {
+    const std::optional<Head> head = Head::of(op, mostLogits);
+    const Sums sums = head ? sumsOf(*head, t.labels) : sumsOf(t);
     Term isClass = t.labels < t.classes, none = sums.picked.all(-infinity);
     label = where(isClass, where(t.labels < 0.0, none, sums.picked), none);
     all = sums.total;
-  } else {
-    label = along(where(t.isLabel, z, z.all(-infinity)), ReduceKind::Max);
-    all = z.all(0);
-    if (!op.getNormalized()) {
-      Term most = along(z, ReduceKind::Max);
-      all = log(along(exp(z - most), ReduceKind::Sum)) + most;
-    }
   }
   Term picked = *label, total = *all; // log of what all exp(z) sum up to
   Term loss = op.getNormalized() ? -picked : total - picked;

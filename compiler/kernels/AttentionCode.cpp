@@ -174,6 +174,13 @@ void AttentionWriter::hearStored(Round round) {
   b.await(GatherThread);
 }
 
+Value AttentionWriter::isOfBand(Round round, Value row) {
+  if (shape.bands == 1)
+    return s.constant(1);
+  return s.logicalAnd(s.less(round.firstRow - 1, row),
+                      s.less(row, round.endRow));
+}
+
 /// The keys of a round into the buffer, some features of each.
 void AttentionWriter::startGather(Place place, Round round,
                                   const Exchange &exchange, Affine first,
@@ -220,17 +227,19 @@ void AttentionWriter::startGather(Place place, Round round,
   const int64_t most = shape.tokens / keysOfWord;
   Value tokens = s.constant(most);
   Value south = s.mul(s.sub(layout.span - 1, row), most);
-  if (shape.bandRows) {
-    const int64_t end = round.firstRow + round.keys;
-    south = s.min(s.max(s.sub(end - 1, row), 0), round.keys);
-    tokens = s.logicalAnd(s.less(round.firstRow - 1, row), s.less(row, end));
-  } else if (round.last) {
+  if (round.last) {
     int64_t before = shape.rounds * most;
     tokens = s.sub(tile.tokens, before);
     Value behind = s.sub(
         s.sub(layout.tokens, s.tileStart(layout.tokens, layout.span, row)),
         tile.tokens);
     south = s.sub(behind, s.mul(s.sub(layout.span - 1, row), before));
+  }
+  if (shape.bands > 1) {
+    const int64_t behind = shape.keysBefore(shape.rows(), round.last) -
+                           round.firstKey - round.keys;
+    south = s.min(s.max(s.sub(south, behind), 0), round.keys);
+    tokens = s.mul(tokens, isOfBand(round, row));
   }
   b.where(tile.active, [&] {
     send(exchange,

@@ -79,7 +79,7 @@ KernelCost AttentionGradient::costIn(wse::AttentionGradientOp,
                                      const AttentionShape &shape,
                                      const Machine &machine) const {
   const CostModel model(machine);
-  const double channels = double(shape.channels), rounds = shape.rounds + 1;
+  const double channels = double(shape.channels), rounds = shape.allRounds();
   const double scores = double(shape.keys) * channels;
   const double guard = model.guard(shape.query);
   const double sequences = shape.query.group == 0
@@ -306,14 +306,19 @@ void GradientWriter::attendRound(Place place, Round round) {
 }
 
 GradientWriter::OwnKeys GradientWriter::ownKeys(Round round) {
-  if (!round.last)
-    return {s.mul(row, shape.tokens), s.mul(key.active, shape.tokens)};
   const int64_t before = shape.rounds * shape.tokens;
-  Value first = s.sub(s.tileStart(key.layout.tokens, key.layout.span,
-                                  s.min(row, key.layout.span - 1)),
-                      s.mul(s.min(row, key.layout.span - 1), before));
-  return {s.mul(key.active, first),
-          s.mul(key.active, s.sub(key.tokens, before))};
+  OwnKeys own{s.mul(row, shape.tokens), s.constant(shape.tokens)};
+  if (round.last) {
+    const Value inOrder = s.min(row, key.layout.span - 1);
+    own.first = s.sub(s.tileStart(key.layout.tokens, key.layout.span, inOrder),
+                      s.mul(inOrder, before));
+    own.count = s.sub(key.tokens, before);
+  }
+  own.first = s.sub(own.first, round.firstKey);
+  if (shape.bands > 1)
+    own.first = s.min(s.max(own.first, 0), round.keys - 1);
+  const Value takes = s.mul(key.active, isOfBand(round, row));
+  return {s.mul(takes, own.first), s.mul(takes, own.count)};
 }
 
 /// Of the own keys of a round: result = sum over all tokens of weights * rows

@@ -19,7 +19,8 @@ namespace wsec {
 inline constexpr int64_t scoreWords = 2048, gradientScoreWords = 1024;
 inline constexpr int64_t gatheredWords = 2048, fewScores = 4;
 /// Bands of rows that bring keys in rounds of their own, each with code of its
-/// own, where scores of a key of every row are more than twice as many words.
+/// own, where scores of a key of every row are more than twice as many words,
+/// or these bring all of theirs in fewer rounds.
 inline constexpr int64_t mostBands = 4;
 /// Words of stored keys, or of values, that a PE takes at a time.
 inline constexpr int64_t streamedWords = 1024;
@@ -67,13 +68,13 @@ struct AttentionShape {
   int64_t columns;       // of a head
   int64_t queries, keys; // tokens of a sequence
   int64_t headSize, valueSize;
-  int64_t channels; // most tokens of a sequence in one PE
-  bool streamed;    // keys and values come from the store, to all rows
-  int64_t tokens;   // that a row brings in a round; the last brings the rest
-  int64_t rounds;   // before the last
-  int64_t bandRows = 0; // that bring keys at a time, or 0: all
-  mlir::Type element;   // of keys and values
-  Pairing pairing;      // of keys and values that are exchanged
+  int64_t channels;   // most tokens of a sequence in one PE
+  bool streamed;      // keys and values come from the store, to all rows
+  int64_t tokens;     // that a row brings in a round; the last brings the rest
+  int64_t rounds;     // before the last
+  int64_t bands = 1;  // of rows that bring keys at a time
+  mlir::Type element; // of keys and values
+  Pairing pairing;    // of keys and values that are exchanged
   bool narrow; // they have 16 bits: sums are made in f32, beside the result
   bool narrowScores; // but those that are scores, which become exponentials
 
@@ -122,10 +123,23 @@ struct AttentionShape {
     // The last round is never empty.
     if (rounds > 0 && rounds * tokens * rows() == keys)
       --rounds;
-    const int64_t bands = llvm::divideCeil(rows() * channels, 2 * most);
-    if (!local() && tokens == 1 && bands > 1 && bands <= mostBands &&
-        !of.isGradient && of.masks.empty())
-      bandRows = llvm::divideCeil(rows(), bands);
+    if (local() || tokens > 1)
+      return;
+    // A key of each row has scores that may be twice as many. Bands that bring
+    // all of theirs take as few rounds as have room; of few scores, as many as
+    // those of a key of each row.
+    auto divide = [&](int64_t scores, int64_t most) {
+      const int64_t parts = llvm::divideCeil(scores, most);
+      return parts <= mostBands && (parts == 1 || of.masks.empty()) ? parts : 0;
+    };
+    bands = std::max<int64_t>(1, divide(rows() * channels, 2 * most));
+    const int64_t whole =
+        divide(keys * channels, rows() * channels > most ? 2 * most : most);
+    const int64_t all = allRounds();
+    if (whole > 0 && whole < all && (whole == 1 || of.parts == 0)) {
+      bands = of.few && whole > 1 ? std::min(mostBands, all) : whole;
+      rounds = 0;
+    }
   }
 
   /// Tokens and features in a word that moves.
@@ -150,13 +164,28 @@ struct AttentionShape {
   bool local() const { return streamed || span() == 1; }
   /// Whether words of keys and values wait in buffers, feature by feature.
   bool buffered() const { return streamed || !local(); }
-  bool blocked() const { return rounds > 0 || bandRows > 0; }
-  /// Bands of `rows` rows.
-  int64_t bandsOf(int64_t rows) const {
-    return bandRows ? llvm::divideCeil(rows, bandRows) : 1;
+  bool blocked() const { return rounds > 0 || bands > 1; }
+  /// Keys that the rows before `row` bring in a round, or in the last.
+  int64_t keysBefore(int64_t row, bool last) const {
+    return last ? tileStart(keys, rows(), row) - rounds * tokens * row
+                : tokens * row;
+  }
+  /// The first row of a band. Where each brings all of its keys they have about
+  /// as many.
+  int64_t bandStart(int64_t band) const {
+    if (rounds > 0 || band == bands)
+      return std::min(band * tileSizeMax(rows(), bands), rows());
+    return tileIndex(keys, rows(), band * keys / bands);
+  }
+  int64_t keysOfBand(int64_t band, bool last) const {
+    return keysBefore(bandStart(band + 1), last) -
+           keysBefore(bandStart(band), last);
   }
   int64_t allRounds() const {
-    return rounds * bandsOf(rows()) + bandsOf(lastKeys());
+    int64_t all = rounds * bands;
+    for (int64_t band = 0; band < bands; ++band)
+      all += keysOfBand(band, /*last=*/true) > 0;
+    return all;
   }
   bool spread() const { return columns > 1; }
   /// Whether PEs can tell which tokens are later: those that are dealt lie in
@@ -168,9 +197,19 @@ struct AttentionShape {
   int64_t least(int64_t size) const { return size / columns; }
   int64_t most(int64_t size) const { return tileSizeMax(size, columns); }
   int64_t lastKeys() const { return keys - rounds * tokens * rows(); }
-  int64_t mostKeys() const { return bandRows ? bandRows : mostKeysOfRows(); }
-  int64_t mostKeysOfRows() const {
-    return std::max(lastKeys(), rounds > 0 ? tokens * rows() : 0);
+  int64_t mostKeys() const {
+    int64_t most = 0;
+    for (int64_t band = 0; band < bands; ++band)
+      most = std::max({most, keysOfBand(band, true),
+                       rounds > 0 ? keysOfBand(band, false) : 0});
+    return most;
+  }
+  /// Keys that are numbered to tell which are later: those of a round of all
+  /// bands, or of any band, whose keys follow those of the band before.
+  int64_t numberedKeys() const {
+    return rounds == 0 || bands == 1
+               ? mostKeys()
+               : std::max(keysBefore(rows(), true), keysBefore(rows(), false));
   }
   /// Scores in the PE that has most of them, and their words.
   int64_t wordsOfScores() const {

@@ -25,7 +25,7 @@ static bool has(const AttentionShape &shape, TermKind kind) {
 int64_t AttentionTerms::scratchWords(const AttentionShape &shape) {
   int64_t words = 0;
   if (hidesLater(shape))
-    words += CausalMask::scratchWords(shape.mostKeysOfRows(), shape.channels);
+    words += CausalMask::scratchWords(shape.numberedKeys(), shape.channels);
   if (hidesLater(shape) && !shape.spread())
     words += shape.scoreCount();
   if (has(shape, TermKind::ZeroNaN) || has(shape, TermKind::ZeroHidden))
@@ -56,7 +56,7 @@ AttentionTerms::AttentionTerms(RoutineBuilder &builder,
     : b(builder), shape(shape), query(query), asked(std::move(asked)) {
   if (hidesLater(shape)) {
     hidden = shape.spread() ? scores : b.scratch("hidden", shape.scoreCount());
-    later.emplace(b, query, this->asked, shape.mostKeysOfRows(), shape.channels,
+    later.emplace(b, query, this->asked, shape.numberedKeys(), shape.channels,
                   hidden, shape.of.parts != 0);
   }
   if (has(shape, TermKind::ZeroNaN))
@@ -76,13 +76,13 @@ void AttentionTerms::prepare() {
       if (!shape.blocked() && shape.of.parts != 0)
         later->numberKeys(shape.rows(), largerRows(), leastTokens(),
                           leastTokens() + 1, leastTokens());
-      else if (!shape.blocked())
-        later->numberKeys(1, 0, shape.keys, 0, shape.keys);
+      else if (shape.rounds == 0)
+        later->numberKeys(1, 0, shape.numberedKeys(), 0, shape.numberedKeys());
     });
 }
 
 void AttentionTerms::eachRound(function_ref<void(AttentionRound)> body) {
-  const bool counts = later && shape.blocked();
+  const bool counts = later && shape.rounds > 0;
   auto count = [&](auto part) {
     if (counts)
       compute(part);
@@ -93,13 +93,22 @@ void AttentionTerms::eachRound(function_ref<void(AttentionRound)> body) {
   });
   // Tokens of all rows together, or of a band of rows after the other.
   auto inBands = [&](AttentionRound all) {
-    if (!shape.bandRows)
+    if (shape.bands == 1)
       return body(all);
-    for (int64_t row = 0; row < all.keys; row += shape.bandRows) {
-      if (later)
-        later->startAt(row);
-      body(
-          {all.first, std::min(shape.bandRows, all.keys - row), all.last, row});
+    for (int64_t band = 0; band < shape.bands; ++band) {
+      all.firstRow = shape.bandStart(band);
+      all.endRow = shape.bandStart(band + 1);
+      all.firstKey = shape.keysBefore(all.firstRow, all.last);
+      all.keys = shape.keysOfBand(band, all.last);
+      if (all.keys == 0)
+        continue;
+      if (later && shape.rounds > 0)
+        later->startAt(all.firstKey);
+      body(all);
+      if (later && shape.rounds == 0)
+        compute([&] {
+          later->advance(band + 1 < shape.bands ? all.keys : -all.firstKey);
+        });
     }
   };
   // Where the last round is as any other, it is one of the loop.

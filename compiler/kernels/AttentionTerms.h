@@ -20,13 +20,13 @@ struct AttentionPlace {
 };
 
 /// Keys whose scores are there at a time: of each row the tokens from `first`
-/// on, `tokens` or, in the last round, all. With bands, of each of `keys` rows
-/// from `firstRow` on the token `first`.
+/// on, `tokens` or, in the last round, all; of the rows of a band, before which
+/// others of the round have `firstKey` keys.
 struct AttentionRound {
   pe::Affine first;
   int64_t keys;
   bool last;
-  int64_t firstRow = 0;
+  int64_t firstRow = 0, endRow = 0, firstKey = 0;
 };
 
 class AttentionTerms {

@@ -61,6 +61,8 @@ protected:
   /// `tile`, over all features of the head.
   void products(Place place, Round round, const Exchange &exchange,
                 const Tile &tile, std::string &sums);
+  /// Whether a row brings keys of a round.
+  Value isOfBand(Round round, Value row);
   /// `scores` of a round: scaled, bounded, masked.
   void score(Place place, Round round);
   /// largest = max(largest, scores)

@@ -41,6 +41,34 @@ class WeightGradient final : public KernelFor<wse::WeightGradientOp> {
   }
   Value build(Operation *op, Selection &selection) const final;
 
+  int variantOf(Operation *op) const final {
+    return op->hasAttr(wse::smallBlocksAttrName);
+  }
+  void take(Operation *op, int variant) const final {
+    if (variant)
+      op->setAttr(wse::smallBlocksAttrName, UnitAttr::get(op->getContext()));
+    else
+      op->removeAttr(wse::smallBlocksAttrName);
+  }
+  StringRef variantName(int small) const final {
+    return small ? "small blocks" : "large blocks";
+  }
+  SmallVector<Offer> offers(Operation *op, const Machine &machine) const final {
+    auto gradient = cast<wse::WeightGradientOp>(op);
+    SmallVector<Offer> offers;
+    for (int variant : {0, 1}) {
+      const auto shape = GradientShape::of(
+          gradient.getKept(), gradient.getCast(), machine, variant != 0);
+      const int64_t scratch = 4 * shape.scratchWords();
+      if (offers.empty() ||
+          (shape.applies() && scratch < offers.front().scratchBytes))
+        offers.push_back({.variant = variant,
+                          .cost = shape.cost(),
+                          .scratchBytes = scratch});
+    }
+    return offers;
+  }
+
   std::optional<std::pair<StringAttr, RankedTensorType>>
   stored(Operation *op) const final {
     auto gradient = cast<wse::WeightGradientOp>(op);
@@ -455,13 +483,15 @@ bool isSummedAlongColumns(Operation *op, const Selection &selection) {
   if (!outer || selection.hasLittleScratch())
     return false;
   const Machine &machine = selection.machine();
-  const GradientShape shape =
-      GradientShape::of(outer->kept, outer->cast, machine);
-  if (!shape.applies() ||
-      4 * shape.scratchWords() > selection.roomForOutput(outer->kept))
-    return false;
-  return shape.cost().total() <=
-         mostOfStore(shape) * cyclesByStore(op, *outer, selection);
+  for (const bool small : {false, true}) {
+    const auto shape =
+        GradientShape::of(outer->kept, outer->cast, machine, small);
+    if (shape.applies() &&
+        4 * shape.scratchWords() <= selection.roomForOutput(outer->kept))
+      return shape.cost().total() <=
+             mostOfStore(shape) * cyclesByStore(op, *outer, selection);
+  }
+  return false;
 }
 
 WSEC_DEFINE_KERNEL(WeightGradient)

@@ -10,7 +10,7 @@ namespace wsec {
 
 GradientShape::GradientShape(RankedTensorType keptType,
                              RankedTensorType castType, const Machine &machine,
-                             ColumnExits::Where where)
+                             bool small, ColumnExits::Where where)
     : machine(machine), kept(Layout::of(keptType, machine.height)),
       exits(kept, machine, where), lines(castType.getShape().back()),
       own(kept.features.largest(machine.width)),
@@ -20,22 +20,24 @@ GradientShape::GradientShape(RankedTensorType keptType,
   if (exchanges && lines * pitch > castWords &&
       ofColumn * machine.width == lines)
     parts = ofColumn;
-  for (int64_t size = 2; size <= ofPart() && size * own <= blockWords; ++size)
+  const int64_t most = small ? smallWords : blockWords;
+  for (int64_t size = 2; size <= ofPart() && size * own <= most; ++size)
     if (ofPart() % size == 0)
       block = size;
 }
 
 GradientShape GradientShape::of(Value keptValue, Value castValue,
-                                const Machine &machine) {
+                                const Machine &machine, bool small) {
   auto kept = cast<RankedTensorType>(keptValue.getType());
   auto moved = cast<RankedTensorType>(castValue.getType());
-  GradientShape south(kept, moved, machine, ColumnExits::SouthOfTokens);
-  GradientShape any(kept, moved, machine, ColumnExits::AnyRow);
+  GradientShape south(kept, moved, machine, small, ColumnExits::SouthOfTokens);
+  GradientShape any(kept, moved, machine, small, ColumnExits::AnyRow);
   return any.cost().total() < south.cost().total() ? any : south;
 }
 
-/// Of the datapath of a PE, for a block: it makes it, and passes it on.
-double GradientShape::blockCycles() const {
+/// Of the datapath of a PE with so many tokens, for a block: it makes it, and
+/// passes it on.
+double GradientShape::blockCycles(int64_t tokens) const {
   CostModel model(machine);
   const double strides[] = {1, double(pitch), double(pitch)};
   const double words = double(block * own);
@@ -47,9 +49,9 @@ double GradientShape::blockCycles() const {
   double cycles = machine.loopOverhead + machine.vectorSetup + words +
                   skipped * (machine.loadCycles + machine.branchNotTaken) +
                   model.adds(calls, words / calls);
-  if (pitch > 1)
-    cycles +=
-        machine.vectorSetup + model.product(sizes(), 0, inner(model), strides);
+  if (tokens > 1)
+    cycles += machine.vectorSetup +
+              model.product(sizes(tokens), 0, inner(model), strides);
   return cycles;
 }
 
@@ -60,7 +62,7 @@ KernelCost GradientShape::cost() const {
     cost.compute = std::numeric_limits<double>::infinity();
     return cost;
   }
-  const double each = blockCycles(), count = double(blocks());
+  const double each = blockCycles(pitch), count = double(blocks());
   cost.compute = count * each;
   for (const ChannelPosition &exit : exits.exits) {
     if (exit.begin == exit.end)
@@ -71,7 +73,10 @@ KernelCost GradientShape::cost() const {
     const bool makes = exit.row <= exits.last;
     const double words = double(exits.features(exit) * lines);
     const double all = count * double(block * own);
-    double work = makes ? count * each : all;
+    const int64_t tokens = kept.group == 0 ? pitch
+                                           : tileSize(kept.tokens, kept.span,
+                                                      exit.row % kept.group);
+    double work = makes ? count * blockCycles(tokens) : all;
     if (takesTurns())
       work += words + (exits.hasRowsSouth() && makes && exit.row > 0 ? all : 0);
     else if (exits.where == ColumnExits::AnyRow)

@@ -5,23 +5,27 @@
 
 #include "compiler/kernels/ColumnExits.h"
 #include "compiler/kernels/KernelLibrary.h"
+#include "dialects/wse/InherentAttributes.h"
 
 namespace wsec {
 
 /// What a gradient of a weight runs on: see WeightGradient.cpp.
 struct GradientShape {
-  /// Words of SRAM that a block takes, and what is multicast at once, at most.
-  static constexpr int64_t blockWords = 1024, castWords = 2048;
+  /// Words of SRAM that a block takes, or a small one, and what is multicast at
+  /// once, at most.
+  static constexpr int64_t blockWords = 1024, smallWords = 256,
+                           castWords = 2048;
   /// Blocks of a launch: the proof that nobody waits for ever unrolls them.
   static constexpr int64_t mostBlocks = 512;
 
   GradientShape(mlir::RankedTensorType kept, mlir::RankedTensorType cast,
-                const Machine &machine, ColumnExits::Where where);
-  /// With the exits that make it faster.
+                const Machine &machine, bool small, ColumnExits::Where where);
+  /// With the exits that make it faster, in small blocks or not.
   static GradientShape of(mlir::Value kept, mlir::Value cast,
-                          const Machine &machine);
+                          const Machine &machine, bool small = false);
   static GradientShape of(wse::WeightGradientOp op, const Machine &machine) {
-    return of(op.getKept(), op.getCast(), machine);
+    return of(op.getKept(), op.getCast(), machine,
+              op->hasAttr(wse::smallBlocksAttrName));
   }
 
   bool applies() const {
@@ -52,9 +56,7 @@ struct GradientShape {
     return most;
   }
   /// Tokens but the first, features of a block, features that stay.
-  std::array<double, 3> sizes() const {
-    return {double(pitch - 1), double(block), double(own)};
-  }
+  std::array<double, 3> sizes() const { return sizes(pitch); }
   size_t inner(const CostModel &model) const {
     const double strides[] = {1, double(pitch), double(pitch)};
     return model.vectorAlong(sizes(), 0, strides);
@@ -73,7 +75,10 @@ struct GradientShape {
   int64_t block = 1; ///< of those of a part, at once: a divisor
 
 private:
-  double blockCycles() const;
+  std::array<double, 3> sizes(int64_t tokens) const {
+    return {double(tokens - 1), double(block), double(own)};
+  }
+  double blockCycles(int64_t tokens) const;
 };
 
 } // namespace wsec

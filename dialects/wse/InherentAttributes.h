@@ -13,14 +13,18 @@ namespace wsec::wse {
 /// Keys and values of an `attention` that takes them from the store.
 inline constexpr llvm::StringLiteral storedAttrName = "wse.stored";
 
-/// The attributes that the operation's kind declares, by name, and what it
-/// takes from the store.
+/// A `weight_gradient` in small blocks.
+inline constexpr llvm::StringLiteral smallBlocksAttrName = "wse.small_blocks";
+
+/// The attributes that the operation's kind declares, by name, what it takes
+/// from the store, and the form of a gradient.
 inline llvm::SmallVector<mlir::NamedAttribute>
 inherentAttributes(mlir::Operation *op) {
   mlir::NamedAttrList list;
   op->getName().populateInherentAttrs(op, list);
-  if (mlir::Attribute stored = op->getDiscardableAttr(storedAttrName))
-    list.append(storedAttrName, stored);
+  for (llvm::StringLiteral name : {storedAttrName, smallBlocksAttrName})
+    if (mlir::Attribute attribute = op->getDiscardableAttr(name))
+      list.append(name, attribute);
   llvm::SmallVector<mlir::NamedAttribute> attributes(list.begin(), list.end());
   llvm::sort(attributes);
   return attributes;

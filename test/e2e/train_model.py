@@ -404,12 +404,12 @@ def refusals(work):
 
 def anomalies(work):
     """What makes the first number that is none is named: a parameter, a kernel, or a gradient."""
-    none = "a number that is none is first in value 'logits' of kernel 'head_1'"
+    none = "a number that is none is first in value 'logits' of kernel 'head'"
     cases = [({"fc1.weight": 1e25, "fc2.weight": 1e25},
               f"the loss of step 1 is nan; take a smaller learning rate, or clip gradients; labels that are no class make one, "
               f"too; call 0 of it: {none}, "
               "an infinite number is first in value 'm2' of kernel 'fc2'"),
-             ({"wte": 1e30}, "an infinite number is first in value 'logits' of kernel 'head_1'"),
+             ({"wte": 1e30}, "an infinite number is first in value 'logits' of kernel 'head'"),
              ({"fc1.weight": np.nan}, "parameter 'fc1.weight' holds a number that is none before the step"),
              ({"fc1.weight": 0, "fc1.bias": 0, "ln.bias": 0, "fc2.weight": 1e25, "wte": 1e14},
               "an infinite number is first in the gradient of 'fc1.weight': it is made behind the forward pass")]

@@ -25,7 +25,7 @@ func.func @main(%x: tensor<4x8xf32> {onnx.name = "x"}) -> (tensor<4x10xf32> {onn
 
 // Few are there at once.
 // CHECK-LABEL: func.func @main
-// CHECK: onnx.reduce max
+// CHECK: onnx.softmax %{{.*}} : tensor<4x6xf32>
 // CHECK-NOT: onnx.keep
 // CHECK: onnx.gradient %{{.*}} of @w {
 onnx.parameter @w = dense<0.5> : tensor<8x6xf32> trainable

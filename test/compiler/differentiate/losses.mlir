@@ -3,10 +3,12 @@
 // CHECK-LABEL: func.func @main(%arg0: tensor<3x8xf32> {onnx.name = "x"}, %arg1: tensor<3xi64> {onnx.name = "labels"})
 // CHECK: %[[IS:.*]] = onnx.binary equal %{{.*}} : (tensor<3x1xi64>, tensor<8xi64>) -> tensor<3x8xi1>
 // CHECK: %[[COUNTS:.*]] = onnx.unary not
-// CHECK: %[[PICKED:.*]] = onnx.reduce max %{{.*}} {axes = array<i64: 1>, keepdims = true, node = "loss"}
-// CHECK: %[[LOG:.*]] = onnx.unary log
+// CHECK: %[[P:.*]] = onnx.softmax
+// CHECK: %[[PICKED:.*]] = onnx.reduce sum %{{.*}} {axes = array<i64: 1>, keepdims = true, node = "loss"
+// CHECK: %[[LOG:.*]] = onnx.unary log %[[P]]
+// CHECK: onnx.reduce sum
 // CHECK: onnx.where %[[COUNTS]], %{{.*}} {node = "loss"}
-// CHECK: %[[P:.*]] = onnx.softmax %{{.*}} {node = "loss/backward"}
+// CHECK-NOT: onnx.softmax
 // CHECK: %[[LESS:.*]] = onnx.binary add %[[P]], %{{.*}} {node = "loss/backward"}
 // CHECK: onnx.where %[[IS]], %[[LESS]], %[[P]] {node = "loss/backward"}
 // CHECK: onnx.where %[[COUNTS]], %{{.*}} {node = "loss/backward"}

@@ -62,6 +62,7 @@ class AttentionCases:
         stepped = self.engine == "wavelet" or self.engines
         for mesh, tokens, mode in (("2x90", 4140, "plain"), ("4x101", 4120, "causal"))[:1 if stepped else 2]:
             self.attend(mesh, 1, tokens, tokens, 2, 4, mode, f"attention-{mode}-bands", int(mesh[0]) // 2)
+        self.attend("4x175", 1, 500, 500, 2, 4, "causal", "attention-few-scores-bands", 2, few=True)  # each with all its keys
         # More keys than a buffer takes of all own features.
         self.attend("4x8", 1, 200, 200, 2, 50, "causal", "attention-slices-2-columns", 2)
 
@@ -154,6 +155,9 @@ class AttentionCases:
                 self.differentiate(mesh, 1, 80, 3, (4, 4), mode, "rounds", columns)
             self.differentiate(mesh, 1, 80, 3, (4, 4), mode, "few-scores", columns, few=True)
         self.differentiate("4x8", 1, 200, 2, (50, 49), f"replace {LOW}", "slices", 2)
+        # Three bands of rows that bring all their keys, and all keys at once.
+        for mesh, tokens in (("4x90", 250), ("4x130", 255)):
+            self.differentiate(mesh, 1, tokens, 2, (4, 4), f"add {INFINITE}", "bands", 2, few=True)
 
     def differentiate(self, mesh, batch, tokens, heads, sizes, mode, case, columns, few=False):
         p, keys = self.program(mesh), {"fewer": 2, "more": 11}.get(mode, tokens)
