@@ -206,11 +206,18 @@ public:
     all.back() *= each[each.size() - 2];
     return n.reshape(n.expand(n.reshape(x, groups), each), all);
   }
+  /// The sum by sum of one of them each, of which none is a row of its own.
   void add(Value gradient) {
-    if (each != groups)
-      gradient =
-          n.reshape(n.sumTo(n.reshape(gradient, each), groups), shapeOf(x));
-    n.add(x, gradient);
+    if (each == groups)
+      return n.add(x, gradient);
+    gradient = n.reshape(gradient, each);
+    const size_t axis = each.size() - 2;
+    for (int64_t head = 0; head < each[axis]; ++head) {
+      Box box = wholeBox(gradient);
+      box.starts[axis] = head;
+      box.extents[axis] = 1;
+      n.add(x, n.reshape(n.slice(gradient, box), shapeOf(x)));
+    }
   }
 
 private:

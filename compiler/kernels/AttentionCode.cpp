@@ -64,9 +64,10 @@ AttentionWriter::AttentionWriter(const AttentionOperands &operands,
     values =
         b.scratch("values", shape.mostKeys() * shape.slice(shape.valueSize),
                   shape.element);
+  present = shape.passes > 1 ? s.constant(1) : query.tokens;
   asked = shape.of.parts > 0 && query.layout.group != 0
               ? channelsOfCall(b, query)
-              : Affine(query.tokens);
+              : Affine(present);
   terms.emplace(b, shape, query, asked, scores);
 }
 
@@ -291,14 +292,14 @@ void AttentionWriter::exponentials(int64_t keys) {
   Value count = s.tileSize(keys, shape.columns, column);
   Value keysEast = s.sub(keys, s.add(first, count));
   GroupBlock block;
-  block.extents = {count, query.tokens};
+  block.extents = {count, present};
   block.own = Operand::memory(scores, Affine(first) * shape.channels,
                               {shape.channels, 1});
-  block.wordsBehind = s.mul(keysEast, query.tokens);
+  block.wordsBehind = s.mul(keysEast, present);
   block.anyBehind = s.less(0, keysEast);
   compute(count, block.own, block.own);
   std::swap(scores, other);
-  multicastBlocks(b, groups, block, {keys, query.tokens}, exponentialRows(),
+  multicastBlocks(b, groups, block, {keys, present}, exponentialRows(),
                   Operand::fabric(b.color(groups.cast), 2));
 }
 
@@ -331,7 +332,7 @@ void AttentionWriter::products(Place place, Round round,
   });
   inSlices(
       place, round, exchange, [&](Affine first, Affine features, Operand keys) {
-        Operand rows = rowsAt(tile, place, first);
+        Operand rows = queryRowsAt(tile, place, first);
         rows.strides.insert(rows.strides.begin(), 0);
         multiply(round.keys, features,
                  shape.most(tile.layout.features.unitSize),

@@ -149,16 +149,17 @@ KernelCost AttentionGradient::costIn(wse::AttentionGradientOp,
   const double own = double(shape.most(shape.headSize)) * channels;
   head += 4 * model.adds(1, own);
   KernelCost cost;
-  cost.compute = sequences * heads * head;
+  cost.compute = sequences * heads * head * double(shape.passes);
   if (!shape.local())
     cost.fabric =
-        heads * double(shape.keys) *
+        heads * double(shape.keys * shape.passes) *
         double(shape.most(shape.headSize) + shape.most(shape.valueSize));
   // Of keys after its own a causal token needs none. An exponential, what is
   // subtracted from its score, and what it is multiplied with.
-  double needed = scores;
+  const double queries = channels * double(shape.passes);
+  double needed = double(shape.keys) * queries;
   if (AttentionTerms::hidesLater(shape))
-    needed = std::max(0.0, needed - channels * (channels - 1) / 2);
+    needed = std::max(0.0, needed - queries * (queries - 1) / 2);
   cost.lowerBound =
       sequences * double(shape.query.features.units) / machine.width *
       (model.leastFmacs(needed * (keyProducts * double(shape.headSize) +
@@ -196,6 +197,8 @@ private:
     Value first, count;
   };
   void attend(Place place) final;
+  void attendEach(Place place);
+  void attendQueries(Place place);
   void findDeltas(Place place);
   void addRound(Place place, Round round);
   void weigh(Place place, Round round);
@@ -203,7 +206,7 @@ private:
   void sumOverRows(Place place, Round round, const Tile &result,
                    const std::string &weights, const Tile &tile);
   OwnKeys ownKeys(Round round);
-  void scale(const Tile &tile, Place place);
+  void scale(Affine features, Affine tokens, const Operand &rows);
 
   const Tile gradient, ofQuery, ofKey, ofValue;
   std::string ofScores;
@@ -213,10 +216,44 @@ private:
 };
 
 void GradientWriter::attend(Place place) {
+  if (shape.passes > 1)
+    attendEach(place);
+  else
+    attendQueries(place);
+  b.where(key.active,
+          [&] { scale(ownFeatures(ofKey), key.tokens, rowsAt(ofKey, place)); });
+}
+
+/// Queries one by one. Rows have as many, or one less: of these the one that is
+/// not there is zeros, whose gradients are, too.
+void GradientWriter::attendEach(Place place) {
+  b.where(key.active, [&] {
+    for (const Tile *tile : {&ofKey, &ofValue})
+      b.vector(Opcode::Mov, {ownFeatures(*tile), key.tokens},
+               rowsAt(*tile, place), {Operand::immediate(0)});
+  });
+  if (shape.queries % query.layout.span)
+    b.where(s.logicalAnd(query.active, s.less(query.tokens, shape.passes)),
+            [&] {
+              place.query = shape.passes - 1;
+              for (const Tile *tile :
+                   {&std::as_const(query), &std::as_const(attended), &gradient})
+                b.vector(Opcode::Mov, {ownFeatures(*tile), 1},
+                         queryRowsAt(*tile, place), {Operand::immediate(0)});
+            });
+  b.loop(shape.passes, [&](Affine number) {
+    place.query = number;
+    attendQueries(place);
+    terms->nextQuery(1);
+  });
+  terms->nextQuery(-shape.passes);
+}
+
+void GradientWriter::attendQueries(Place place) {
   findDeltas(place);
   compute([&] {
-    b.vector(Opcode::Mov, {ownFeatures(query), query.tokens},
-             rowsAt(ofQuery, place), {Operand::immediate(0)});
+    b.vector(Opcode::Mov, {ownFeatures(query), asked},
+             queryRowsAt(ofQuery, place), {Operand::immediate(0)});
     eachToken(Opcode::Mov, sum, {Operand::immediate(0)});
     eachToken(Opcode::Mov, largest, {Operand::immediate(lowestScore)});
   });
@@ -229,22 +266,22 @@ void GradientWriter::attend(Place place) {
     });
   }
   terms->eachRound([&](Round round) { attendRound(place, round); });
-  compute([&] { scale(ofQuery, place); });
-  b.where(key.active, [&] { scale(ofKey, place); });
+  compute(
+      [&] { scale(ownFeatures(query), asked, queryRowsAt(ofQuery, place)); });
 }
 
-void GradientWriter::scale(const Tile &tile, Place place) {
-  b.vector(Opcode::Mul, {ownFeatures(tile), tile.tokens}, rowsAt(tile, place),
-           {rowsAt(tile, place), Operand::immediate(float(shape.of.scale))});
+void GradientWriter::scale(Affine features, Affine tokens,
+                           const Operand &rows) {
+  b.vector(Opcode::Mul, {features, tokens}, rows,
+           {rows, Operand::immediate(float(shape.of.scale))});
 }
 
 void GradientWriter::findDeltas(Place place) {
   compute([&] {
     b.vector(Opcode::Mov, {shape.channels}, perToken(deltas),
              {Operand::immediate(0)});
-    b.vector(Opcode::Fmac, {ownFeatures(attended), query.tokens},
-             perScore(deltas),
-             {rowsAt(attended, place), rowsAt(gradient, place)});
+    b.vector(Opcode::Fmac, {ownFeatures(attended), asked}, perScore(deltas),
+             {queryRowsAt(attended, place), queryRowsAt(gradient, place)});
     if (!shape.spread())
       return;
     reduceGroups(b, groups, Opcode::Add, deltas, shape.channels);
@@ -258,7 +295,7 @@ void GradientWriter::addRound(Place place, Round round) {
   compute([&] {
     correct(round.keys);
     exponentials(round.keys);
-    b.vector(Opcode::Add, {round.keys, query.tokens}, perScore(sum),
+    b.vector(Opcode::Add, {round.keys, asked}, perScore(sum),
              {perScore(sum), rowsOf(scores)});
   });
 }
@@ -272,10 +309,10 @@ void GradientWriter::weigh(Place place, Round round) {
     exponentials(round.keys);
     if (shape.blocked())
       return;
-    b.vector(Opcode::Add, {round.keys, query.tokens}, perScore(sum),
+    b.vector(Opcode::Add, {round.keys, asked}, perScore(sum),
              {perScore(sum), rowsOf(scores)});
     eachToken(Opcode::Reciprocal, sum, {perToken(sum)});
-    b.vector(Opcode::Mul, {round.keys, query.tokens}, rowsOf(scores),
+    b.vector(Opcode::Mul, {round.keys, asked}, rowsOf(scores),
              {rowsOf(scores), perScore(sum)});
   });
 }
@@ -286,9 +323,9 @@ void GradientWriter::attendRound(Place place, Round round) {
   compute([&] {
     // Where they were summed up they are where exchanges take place.
     const std::string &into = shape.spread() ? other : ofScores;
-    b.vector(Opcode::Sub, {round.keys, query.tokens}, rowsOf(into),
+    b.vector(Opcode::Sub, {round.keys, asked}, rowsOf(into),
              {rowsOf(ofScores), perScore(shape.spread() ? moved : deltas)});
-    b.vector(Opcode::Mul, {round.keys, query.tokens}, rowsOf(into),
+    b.vector(Opcode::Mul, {round.keys, asked}, rowsOf(into),
              {rowsOf(into), rowsOf(scores)});
   });
   if (shape.spread())
@@ -296,7 +333,7 @@ void GradientWriter::attendRound(Place place, Round round) {
   sumOverRows(place, round, ofValue, scores, gradient);
   inSlices(place, round, keyExchange(),
            [&](Affine first, Affine features, Operand keys) {
-             Operand sums = rowsAt(ofQuery, place, first);
+             Operand sums = queryRowsAt(ofQuery, place, first);
              sums.strides.insert(sums.strides.begin(), 0);
              multiply(round.keys, features, shape.most(shape.headSize),
                       /*summed=*/0, sums, keys,
@@ -328,7 +365,7 @@ void GradientWriter::sumOverRows(Place place, Round round, const Tile &result,
   const int64_t keys = round.keys;
   const int64_t size = result.layout.features.unitSize;
   auto add = [&](Affine first, Affine features, Operand sums) {
-    Operand rowsOfTile = rowsAt(tile, place, first);
+    Operand rowsOfTile = queryRowsAt(tile, place, first);
     rowsOfTile.strides.insert(rowsOfTile.strides.begin(), 0);
     multiply(keys, features, shape.most(size), /*summed=*/2, sums, rowsOfTile,
              Operand::memory(weights, 0, {shape.channels, 0, 1}));
@@ -361,7 +398,8 @@ void GradientWriter::sumOverRows(Place place, Round round, const Tile &result,
       own.offset = own.offset + round.first;
       castGroups(b, rows, gathered, words, {features, mine.count}, own,
                  Operand::fabric(b.color(StreamPattern::KeyCast), 2)
-                     .windowed(mine.first, keys));
+                     .windowed(mine.first, keys),
+                 /*adds=*/shape.passes > 1);
     });
   });
 }

@@ -68,7 +68,8 @@ struct AttentionShape {
   int64_t columns;       // of a head
   int64_t queries, keys; // tokens of a sequence
   int64_t headSize, valueSize;
-  int64_t channels;   // most tokens of a sequence in one PE
+  int64_t channels;   // most tokens of a sequence in one PE at a time
+  int64_t passes = 1; // of keys: as many as it has tokens, if one at a time
   bool streamed;      // keys and values come from the store, to all rows
   int64_t tokens;     // that a row brings in a round; the last brings the rest
   int64_t rounds;     // before the last
@@ -104,16 +105,28 @@ struct AttentionShape {
     const int64_t part = of.few ? fewScores : 1;
     const int64_t most =
         (of.isGradient ? gradientScoreWords : scoreWords) / part;
-    tokens = std::max<int64_t>(1, most / channels / rows());
     if (streamed) { // in rounds of equally many
       tokens = std::min(
-          {tokens, keys,
+          {std::max<int64_t>(1, most / channels), keys,
            std::max<int64_t>(1, streamedWords / part / this->most(headSize))});
       while (keys % tokens)
         --tokens;
       rounds = keys / tokens - 1;
       return;
     }
+    arrange(most);
+    // Bands in each round would be much code.
+    const bool fits = scoreCount() <= 2 * most && (bands == 1 || rounds == 0);
+    if (of.isGradient && !fits && query.group != 0 && channels > 1) {
+      passes = std::exchange(channels, 1);
+      arrange(most);
+    }
+  }
+
+  /// Rounds and bands of keys, for so many words of scores.
+  void arrange(int64_t most) {
+    tokens = std::max<int64_t>(1, most / channels / rows());
+    bands = 1;
     // Heads and rounds are of whole words.
     if ((pairing == Pairing::Features && (headSize % 2 || valueSize % 2)) ||
         (pairing == Pairing::Channels && tokens == 1))
@@ -136,7 +149,8 @@ struct AttentionShape {
     const int64_t whole =
         divide(keys * channels, rows() * channels > most ? 2 * most : most);
     const int64_t all = allRounds();
-    if (whole > 0 && whole < all && (whole == 1 || of.parts == 0)) {
+    if (whole > 0 && whole < all &&
+        (whole == 1 || (of.parts == 0 && passes == 1))) {
       bands = of.few && whole > 1 ? std::min(mostBands, all) : whole;
       rounds = 0;
     }

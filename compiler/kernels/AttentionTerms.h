@@ -14,9 +14,10 @@
 
 namespace wsec {
 
-/// One head of one sequence.
+/// One head of one sequence; the own query that is at work, where those are
+/// taken one by one.
 struct AttentionPlace {
-  pe::Affine head, sequence;
+  pe::Affine head, sequence, query = 0;
 };
 
 /// Keys whose scores are there at a time: of each row the tokens from `first`
@@ -49,6 +50,12 @@ public:
   void eachRound(llvm::function_ref<void(AttentionRound)> body);
   /// Once per launch.
   void prepare();
+  /// The next of own queries that are taken one by one, or with a negative
+  /// number one before.
+  void nextQuery(int64_t queries) {
+    if (later)
+      compute([&] { later->advance(-queries); });
+  }
   /// Once per head of a sequence, before its rounds.
   void begin(AttentionPlace place);
   /// Acts on scores, rows of keys.

@@ -109,12 +109,19 @@ protected:
     return Operand::memory(tile.buffer, start(tile, place) + first * tile.pitch,
                            {tile.pitch, 1});
   }
+  /// Of queries, or what is of their tokens, those at work.
+  static Operand queryRowsAt(const Tile &tile, Place place, Affine first = 0) {
+    Operand rows = rowsAt(tile, place, first);
+    rows.offset = rows.offset + place.query;
+    return rows;
+  }
 
   RoutineBuilder &b;
   ScalarBuilder &s;
   AttentionShape shape;
   Tile query, key, value;
-  Affine asked;              ///< own queries that are computed
+  Affine asked;              ///< own queries that are computed at a time
+  Value present;             ///< and all that are there at a time
   Tile keyWords, valueWords; ///< as they move
   Tile attended;
   std::string scores, largest, sum, next, correction;

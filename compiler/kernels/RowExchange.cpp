@@ -247,14 +247,17 @@ static void reduceRoots(RoutineBuilder &b, const PEGroups &groups,
 
 void castGroups(RoutineBuilder &b, const PEGroups &groups, StringRef buffer,
                 Affine words, ArrayRef<Affine> extents, const Operand &kept,
-                const Operand &heard) {
+                const Operand &heard, bool adds) {
   // A root hears its own multicast: it must not wait for itself.
   b.where(Place(b, groups).isRoot, [&] {
     b.start(threadOf(groups), Opcode::Mov, {words},
             Operand::fabric(b.color(groups.cast)),
             {Operand::memory(buffer, 0, {1})});
   });
-  b.vector(Opcode::Mov, extents, kept, {heard});
+  if (adds)
+    b.vector(Opcode::Add, extents, kept, {kept, heard});
+  else
+    b.vector(Opcode::Mov, extents, kept, {heard});
 }
 
 void castGroups(RoutineBuilder &b, const PEGroups &groups, StringRef buffer,

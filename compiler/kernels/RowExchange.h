@@ -79,11 +79,11 @@ void castGroups(RoutineBuilder &builder, const PEGroups &groups,
                 llvm::StringRef buffer, llvm::StringRef result,
                 pe::Affine words);
 /// A cast in groups where every PE of the group keeps kept[..] = heard over
-/// `extents`.
+/// `extents`, or adds it to these.
 void castGroups(RoutineBuilder &builder, const PEGroups &groups,
                 llvm::StringRef buffer, pe::Affine words,
                 llvm::ArrayRef<pe::Affine> extents, const pe::Operand &kept,
-                const pe::Operand &heard);
+                const pe::Operand &heard, bool adds = false);
 
 /// Combines `words` words at `buffer` over the PEs of a row with `opcode`, at
 /// most `most` of them: a chain west, or where that costs less one in each

@@ -158,6 +158,9 @@ class AttentionCases:
         # Three bands of rows that bring all their keys, and all keys at once.
         for mesh, tokens in (("4x90", 250), ("4x130", 255)):
             self.differentiate(mesh, 1, tokens, 2, (4, 4), f"add {INFINITE}", "bands", 2, few=True)
+        # Queries one by one, of which some rows have one less.
+        for mesh, tokens, mode, columns in (("4x24", 605, f"add {INFINITE}", 2), ("2x25", 600, "plain", 1), ("3x31", 599, f"replace {LOW}", 1)):
+            self.differentiate(mesh, 1, tokens, 2, (4, 3), mode, "one-by-one", columns, few=True)
 
     def differentiate(self, mesh, batch, tokens, heads, sizes, mode, case, columns, few=False):
         p, keys = self.program(mesh), {"fewer": 2, "more": 11}.get(mode, tokens)
