@@ -120,8 +120,7 @@ struct SelectKernelsPass
             its && kernel->getNumOperands() > 0)
           alike[{kernel->getOperand(0), its}].push_back(kernel);
       for (const auto &[key, kernels] : alike)
-        if (kernels.size() > 1)
-          key.second->join(kernels, region);
+        key.second->join(kernels, region);
     }
   }
 
