@@ -45,7 +45,7 @@ public:
   mlir::RankedTensorType resultType() const {
     return llvm::cast<mlir::RankedTensorType>(getResult().getType());
   }
-  /// That of a result in a row, where it lies along the rows.
+  /// The type of the result in a row, where it lies along the rows.
   mlir::RankedTensorType rowResultType() const {
     const mlir::RankedTensorType type = resultType();
     if (!wse::liesAlongRows(type))

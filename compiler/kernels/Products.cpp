@@ -29,16 +29,16 @@ TogetherShape shapeOf(wse::ProductsOp op, const Machine &machine) {
   return TogetherShape(formsOf(op), machine);
 }
 
-/// That of an input along the rows.
-std::optional<RowsProduct> ofRows(wse::ProductsOp op, const Machine &machine) {
+/// Those of an input along the rows.
+std::optional<RowsProducts> ofRows(wse::ProductsOp op, const Machine &machine) {
   if (!wse::liesAlongRows(op.getInput()))
     return std::nullopt;
-  return RowsProduct(MatmulForm(op, 0), machine);
+  return RowsProducts(formsOf(op), machine);
 }
 
 bool canBe(wse::ProductsOp op, const Machine &machine) {
-  if (auto product = ofRows(op, machine))
-    return op.getNumResults() == 1 && product->canBe(machine);
+  if (auto products = ofRows(op, machine))
+    return products->canBe(machine);
   return shapeOf(op, machine).canBe(machine) &&
          llvm::all_equal(llvm::map_range(op.getResults(), [](Value result) {
            return wse::liesAlongRows(result);
@@ -50,15 +50,18 @@ class Products final : public KernelFor<wse::ProductsOp> {
     const auto product = ofRows(op, machine);
     KernelCost cost =
         product ? product->cost(machine) : shapeOf(op, machine).cost(machine);
+    const CostModel model(machine, isNarrow(op.getInput()));
     for (const MatmulForm &form : formsOf(op))
-      cost.lowerBound += productBound(form, machine);
+      cost.lowerBound +=
+          model.leastFmacs(double(form.getWeight().getType().getNumElements()) /
+                           machine.peCount());
     return cost;
   }
   std::optional<HeldWeight> held(Operation *op, int, wse::WeightAttr weight,
                                  const Machine &machine) const final {
     auto products = cast<wse::ProductsOp>(op);
     if (auto product = ofRows(products, machine))
-      return product->held();
+      return product->held(weight);
     for (const MatmulForm &form : formsOf(products))
       if (form.getWeight() == weight)
         return heldStationary(form, machine);
@@ -76,7 +79,7 @@ class Products final : public KernelFor<wse::ProductsOp> {
   }
   int64_t scratchWords(wse::ProductsOp op, const Machine &machine) const final {
     if (auto product = ofRows(op, machine))
-      return product->results;
+      return product->scratchWords();
     return shapeOf(op, machine).words();
   }
   LogicalResult lowerOp(wse::ProductsOp op, RoutineBuilder &b) const final {
@@ -169,6 +172,33 @@ wse::ProductsOp together(ArrayRef<MatmulForm> forms, wse::RMSNormOp norm) {
   return all;
 }
 
+/// Whether others read a weight of the kernel: then it would stay twice, in two
+/// ways.
+bool sharesWeights(Operation *op) {
+  auto reads = [&](wse::KernelOp kernel) {
+    return kernel != op &&
+           llvm::any_of(wse::allWeights(kernel), [&](wse::WeightAttr weight) {
+             return llvm::any_of(
+                 wse::allWeights(op), [&](wse::WeightAttr its) {
+                   return its.getName() == weight.getName();
+                 });
+           });
+  };
+  return llvm::any_of(op->getParentOfType<wse::ProgramOp>().kernels(), reads);
+}
+
+/// Of one token in a row, that type along the rows; null: it is of another.
+Type alongRows(Value value) {
+  const auto type = cast<RankedTensorType>(value.getType());
+  const wse::TokenTiling tiling = tilingOf(value);
+  if (tiling.getBatch() * tiling.getTokens() != 1 || !tiling.splitsRows() ||
+      wse::featuresOf(type) < 2 || !isa<FloatType>(type.getElementType()))
+    return {};
+  return wse::TokenTiling(1, wse::featuresOf(type))
+      .withColumns(wse::ColumnPlacement::Replicated)
+      .type(1, type.getElementType());
+}
+
 /// Has a product of what is made, element by element, of the results of
 /// products take it along the rows, where that takes fewer cycles: there is no
 /// way north, and none down the columns, between them.
@@ -178,7 +208,7 @@ wse::ProductsOp together(ArrayRef<MatmulForm> forms, wse::RMSNormOp norm) {
 ///   %y = matmul %m            in a row       sums go north
 bool takeAlongRows(const MatmulForm &last, const Machine &machine) {
   auto between = last.getInput().getDefiningOp<wse::ElementwiseOp>();
-  if (!between || !between.getVectors().empty() ||
+  if (!between || sharesWeights(last) || !between.getVectors().empty() ||
       !between.getResult().hasOneUse() || between.getInputs().empty())
     return false;
   auto products = between.getInputs()[0].getDefiningOp<wse::ProductsOp>();
@@ -192,12 +222,9 @@ bool takeAlongRows(const MatmulForm &last, const Machine &machine) {
                    [&](Operation *user) { return user != between; }))
     return false;
   const RankedTensorType before = between.getResult().getType();
-  const int64_t features = wse::featuresOf(before);
-  if (features < 2)
+  const Type along = alongRows(between.getResult());
+  if (!along)
     return false;
-  const Type along = wse::TokenTiling(1, features)
-                         .withColumns(wse::ColumnPlacement::Replicated)
-                         .type(1, before.getElementType());
   auto set = [&](Type type) {
     for (Value result : products.getResults())
       result.setType(type);
@@ -221,10 +248,123 @@ bool takeAlongRows(const MatmulForm &last, const Machine &machine) {
   return false;
 }
 
+/// A sum of a value and the product of another, with weights of its own.
+struct ResidualSum {
+  wse::ElementwiseOp sum;
+  wse::MatmulOp product;
+  Value other;
+
+  static std::optional<ResidualSum> of(wse::ElementwiseOp op) {
+    const ValueRange inputs = op.getInputs();
+    if (inputs.size() != 2 || !op.getVectors().empty() ||
+        !alongRows(op.getResult()) ||
+        llvm::any_of(inputs, [&](Value input) {
+          return input.getType() != op.getResult().getType();
+        }))
+      return std::nullopt;
+    for (int i : {0, 1})
+      if (auto product = inputs[i].getDefiningOp<wse::MatmulOp>();
+          product && inputs[i].hasOneUse() && isAlike(MatmulForm(product)) &&
+          !sharesWeights(product))
+        return ResidualSum{op, product, inputs[1 - i]};
+    return std::nullopt;
+  }
+};
+
+Value turned(Value value, Type type, OpBuilder &builder) {
+  auto maker = cast<wse::KernelOp>(value.getDefiningOp());
+  return createKernel<wse::RedistributeOp>(
+      builder, value.getLoc(), maker.getNodeNames(), maker.getRegionRef(), type,
+      value, builder.getI64IntegerAttr(1));
+}
+
+/// Has products alternate: what they add to one another lies along the rows,
+/// what they make of that in a row. So none brings its results back to where
+/// its input was: each has one way less, or two.
+///
+///   %q = products %x       along the rows -> in a row
+///   %o = attention %q      in a row
+///   %p = products %o       in a row       -> along the rows
+///   %y = %x + %p           along the rows
+bool alternate(Block &block, const Machine &machine) {
+  SmallVector<ResidualSum> sums;
+  llvm::SmallDenseMap<Value, Value> along; // what sums are of, and they
+  for (auto op : block.getOps<wse::ElementwiseOp>())
+    if (auto sum = ResidualSum::of(op)) {
+      sums.push_back(*sum);
+      along[op.getResult()] = op.getResult();
+    }
+  for (ResidualSum &its : sums) {
+    const Type inRow = its.sum.getResult().getType();
+    const Type type = alongRows(its.sum.getResult());
+    OpBuilder builder(its.sum);
+    wse::ProductsOp product = together(MatmulForm(its.product), {});
+    product.getResult(0).setType(type);
+    Value &other = along[its.other];
+    if (!other) {
+      builder.setInsertionPointAfterValue(its.other);
+      other = turned(its.other, type, builder);
+    }
+    its.sum->replaceUsesOfWith(its.other, other);
+    its.sum->replaceUsesOfWith(its.product.getResult(), product.getResult(0));
+    its.product.erase();
+    its.sum.getResult().setType(cast<RankedTensorType>(type));
+    if (!canBe(product, machine))
+      return false;
+    Value back;
+    for (OpOperand &use : llvm::make_early_inc_range(its.sum->getUses())) {
+      Operation *user = use.getOwner();
+      if (llvm::any_of(sums, [&](const ResidualSum &sum) {
+            return sum.sum == user && sum.other == use.get();
+          }) ||
+          (isa<wse::ProductsOp>(user) && !sharesWeights(user)))
+        continue;
+      if (!back) {
+        builder.setInsertionPointAfter(its.sum);
+        back = turned(its.sum.getResult(), inRow, builder);
+      }
+      if (back.getDefiningOp() != user)
+        use.set(back);
+    }
+  }
+  return llvm::all_of(block.getOps<wse::ProductsOp>(),
+                      [&](wse::ProductsOp op) { return canBe(op, machine); });
+}
+
+double cyclesOf(wse::ProgramOp program, const Machine &machine) {
+  double cycles = 0;
+  for (wse::KernelOp kernel : program.kernels()) {
+    auto product = dyn_cast<wse::MatmulOp>(*kernel);
+    if (product && isAlike(MatmulForm(product)))
+      cycles += TogetherShape(MatmulForm(product), machine).cost(machine).total();
+    else if (findKernel(kernel))
+      cycles += cyclesOf(kernel, machine);
+  }
+  return cycles;
+}
+
 } // namespace
 
-/// Those that have room together, with the norm that they are of; or one that
-/// takes its input as others leave it.
+wse::ProgramOp layAlongRows(wse::ProgramOp program, const Machine &machine) {
+  OpBuilder builder(program->getContext());
+  builder.setInsertionPointAfter(program);
+  auto other = cast<wse::ProgramOp>(builder.clone(*program));
+  const bool alternates =
+      llvm::all_of(other.entryBlocks(), [&](Block *block) {
+        return alternate(*block, machine);
+      });
+  for (Block *block : program.entryBlocks())
+    for (auto product :
+         llvm::make_early_inc_range(block->getOps<wse::MatmulOp>()))
+      if (isAlike(MatmulForm(product)))
+        takeAlongRows(MatmulForm(product), machine);
+  if (!alternates || cyclesOf(other, machine) >= cyclesOf(program, machine))
+    std::swap(program, other);
+  program.erase();
+  return other;
+}
+
+/// Those that have room together, with the norm that they are of.
 bool joinProducts(ArrayRef<MatmulForm> products, const Machine &machine) {
   SmallVector<MatmulForm> forms;
   double apart = 0;
@@ -239,8 +379,6 @@ bool joinProducts(ArrayRef<MatmulForm> products, const Machine &machine) {
   }
   if (forms.empty())
     return false;
-  if (forms.size() == 1 && takeAlongRows(forms.front(), machine))
-    return true;
   for (wse::RMSNormOp norm : {normOf(forms), wse::RMSNormOp()}) {
     // Results that only leave the wafer may do so piece by piece.
     if (forms.size() < 2 &&

@@ -133,8 +133,8 @@ bool sumsInPhases(const Machine &machine, double sums);
 
 /// Cycles of the multiply-adds of one token, with sums that begin as 0.
 double oneTokenCycles(const StationaryShape &shape, const Machine &machine);
-/// Of what moves inside a PE then; results along the rows arrive where they
-/// stay.
+/// Cycles of what moves inside a PE then; results along the rows arrive where
+/// they stay.
 double oneTokenMoves(const StationaryShape &shape, const Machine &machine,
                      bool toRows = false);
 /// Cycles of a round in which activations and sums are on their way, with so
@@ -159,28 +159,35 @@ struct TogetherShape {
   KernelCost cost(const Machine &machine) const;
 };
 
-/// A product of a token that lies along the rows: a PE has the weights of its
+/// Products of a token that lies along the rows: a PE has the weights of its
 /// row's features of the input, for the results of its column.
-struct RowsProduct {
-  /// Of a column: sums of more take more SRAM than other kernels.
-  static constexpr int64_t mostResults = StationaryShape::mostResidentWords;
-
-  MatmulForm op;
-  Layout in, out;
-  int64_t inputs, results; ///< most of a PE
-  bool narrow;
-
-  RowsProduct(const MatmulForm &op, const Machine &machine);
+class RowsProducts {
+public:
+  RowsProducts(llvm::ArrayRef<MatmulForm> products, const Machine &machine);
   bool canBe(const Machine &machine) const;
-  HeldWeight held() const;
+  std::optional<HeldWeight> held(wse::WeightAttr weight) const;
   KernelCost cost(const Machine &machine) const;
+  int64_t scratchWords() const;
   llvm::SmallVector<StreamNeed> streams(const Machine &machine) const;
   void lower(RoutineBuilder &b) const;
 
 private:
+  struct Result {
+    MatmulForm form;
+    int64_t most; ///< features of a column
+  };
+  /// Of a column, with that of squares.
+  int64_t sums() const;
   /// Vectors of multiply-adds run along results, 0, or the input, 1.
-  size_t inner(const Machine &machine) const;
-  double product(const Machine &machine, size_t inner) const;
+  size_t inner(const Result &result, const Machine &machine) const;
+  double product(const Result &result, const Machine &machine,
+                 size_t inner) const;
+
+  Layout in;
+  int64_t inputs; ///< most of a PE
+  bool narrow;
+  mutable wse::ProductsOp op;
+  llvm::SmallVector<Result, 3> results;
 };
 
 /// Makes a wse.products of those matmuls that can be one; false: none can.

@@ -16,6 +16,32 @@ using namespace mlir;
 
 namespace wsec {
 
+/// Of the sum of squares one over the root of their mean. In 16 bits that is
+/// exp(-log / 2), in a third of the time.
+static void divideByRoot(RoutineBuilder &b, wse::ProductsOp norm,
+                         const Operand &squares, int64_t features) {
+  auto apply = [&](Opcode opcode, std::optional<float> other = {}) {
+    SmallVector<Operand, 0> operands = {squares};
+    if (other)
+      operands.push_back(Operand::immediate(*other));
+    b.vector(opcode, {1}, squares, operands);
+  };
+  apply(Opcode::Mul, float(1.0 / double(features)));
+  apply(Opcode::Add, float(norm.getEpsilon()->convertToDouble()));
+  if (!isNarrow(norm.getInput()))
+    return apply(Opcode::Rsqrt);
+  apply(Opcode::Log);
+  apply(Opcode::Mul, -0.5f);
+  apply(Opcode::Exp);
+}
+
+static double rootCycles(const Machine &machine, bool narrow) {
+  const CostModel model(machine);
+  return 2 * model.adds(1, 1) +
+         (narrow ? model.adds(1, 1) + 2 * model.functions(1)
+                 : model.divides(1));
+}
+
 TogetherShape::TogetherShape(ArrayRef<MatmulForm> products,
                              const Machine &machine)
     : toRows(wse::liesAlongRows(products.front().getResult())) {
@@ -67,13 +93,13 @@ KernelCost TogetherShape::cost(const Machine &machine) const {
     cost.compute += oneTokenCycles(shape, machine) +
                     oneTokenMoves(shape, machine, toRows) +
                     2 * machine.vectorSetup;
+  // Sums are multiplied as they would be rounded.
   if (squares) {
     const double inputs = double(one.ownInputs);
-    cost.compute +=
-        CostModel(machine, narrow).fmacs(1, inputs) + 5 * model.adds(1, 1) +
-        (narrow ? 3 * model.adds(1, 0) + 2 * model.functions(1)
-                : model.adds(1, inputs) + model.divides(1)) +
-        model.adds(1, double(sums()));
+    cost.compute += CostModel(machine, narrow).fmacs(1, inputs) +
+                    2 * model.copies(1, 1) + rootCycles(machine, narrow);
+    if (!narrow)
+      cost.compute += model.adds(1, inputs) + model.adds(1, double(sums()));
   }
   cost.serial = sumCycles(shapes, machine, toRows, double(squares));
   return cost;
@@ -107,25 +133,6 @@ void StationaryWriter::fetchSquares(wse::ProductsOp norm, const Round &round) {
                Operand::memory(asWords(sent), 0, {1, 1}),
                [&](Value) { return s.mul(south, all); });
   b.await(GatherThread);
-}
-
-/// Of the sum of squares one over the root of their mean. In 16 bits that is
-/// exp(-log / 2), in a third of the time.
-void StationaryWriter::divideByRoot(wse::ProductsOp norm,
-                                    const Operand &squares) {
-  auto apply = [&](Opcode opcode, std::optional<float> other = {}) {
-    SmallVector<Operand, 0> operands = {squares};
-    if (other)
-      operands.push_back(Operand::immediate(*other));
-    b.vector(opcode, {1}, squares, operands);
-  };
-  apply(Opcode::Mul, float(1.0 / double(shape.k)));
-  apply(Opcode::Add, float(norm.getEpsilon()->convertToDouble()));
-  if (!shape.isNarrow())
-    return apply(Opcode::Rsqrt);
-  apply(Opcode::Log);
-  apply(Opcode::Mul, -0.5f);
-  apply(Opcode::Exp);
 }
 
 /// Of each product the sums of the row, in all its columns.
@@ -230,7 +237,7 @@ void StationaryWriter::writeTogether(std::vector<StationaryWriter> &all,
   one.addRow(words, shape.sums(), nullptr);
   b.where(s.equal(s.px(), 0), [&] {
     if (norm.getScale())
-      one.divideByRoot(norm, squares);
+      divideByRoot(b, norm, squares, one.shape.k);
     const std::string halves =
         perWord == 2 ? b.halvesOf(sums, one.shape.element) : sums;
     auto finish = [&](Value count, Value first, int64_t step) {
@@ -268,70 +275,140 @@ void lowerTogether(ArrayRef<MatmulForm> products, RoutineBuilder &b) {
 // Of an input along the rows
 //===----------------------------------------------------------------------===//
 
-RowsProduct::RowsProduct(const MatmulForm &op, const Machine &machine)
-    : op(op), in(Layout::of(op.inputType(), machine.height)),
-      out(Layout::of(op.getResult(), machine.height)),
+RowsProducts::RowsProducts(ArrayRef<MatmulForm> products,
+                           const Machine &machine)
+    : in(Layout::of(products.front().inputType(), machine.height)),
       inputs(in.pitch(machine.height)),
-      results(out.features.largest(machine.width)),
-      narrow(wsec::isNarrow(op.inputType())) {}
+      narrow(wsec::isNarrow(products.front().inputType())),
+      op(cast<wse::ProductsOp>(
+          static_cast<Operation *>(products.front()))) {
+  for (const MatmulForm &product : products)
+    results.push_back(
+        {product, Layout::of(product.getResult(), machine.height)
+                      .features.largest(machine.width)});
+}
 
-bool RowsProduct::canBe(const Machine &machine) const {
+int64_t RowsProducts::sums() const {
+  int64_t sums = op.getScale() ? 1 : 0;
+  for (const Result &result : results)
+    sums += result.most;
+  return sums;
+}
+
+int64_t RowsProducts::scratchWords() const {
+  return sums() +
+         (op.getScale() ? wordsOf(elementTypeOf(op.getInput()), inputs) : 0);
+}
+
+bool RowsProducts::canBe(const Machine &machine) const {
   return machine.width > 1 && machine.height > 1 &&
-         in.tokens >= machine.height && results <= mostResults;
+         in.tokens >= machine.height &&
+         scratchWords() <= StationaryShape::mostResidentWords;
 }
 
-/// As batch elements of a token each: no two share a word.
-HeldWeight RowsProduct::held() const {
-  const auto tiling = wse::TokenTiling::of(op.getResult().getType());
-  const int64_t n = out.features.total();
-  return {wse::TokenTiling(in.tokens, 1)
-              .withColumns(tiling.getColumns(), tiling.getHeadSize())
-              .withHeadColumns(tiling.getHeadColumns())
-              .type(n, op.inputType().getElementType()),
-          {n, 1}};
+/// Features of the input as batch elements of a token each: no two share a
+/// word.
+std::optional<HeldWeight> RowsProducts::held(wse::WeightAttr weight) const {
+  if (op.getScale() == weight)
+    return HeldWeight{op.getInput().getType(), {1}};
+  for (const Result &result : results) {
+    if (result.form.getWeight() != weight)
+      continue;
+    const auto tiling = wse::TokenTiling::of(result.form.resultType());
+    const int64_t n = wse::featuresOf(result.form.getResult());
+    return HeldWeight{
+        wse::TokenTiling(in.tokens, 1)
+            .withColumns(tiling.getColumns(), tiling.getHeadSize())
+            .withHeadColumns(tiling.getHeadColumns())
+            .type(n, elementTypeOf(op.getInput())),
+        {n, 1}};
+  }
+  return std::nullopt;
 }
 
-size_t RowsProduct::inner(const Machine &machine) const {
-  return product(machine, 0) < product(machine, 1) ? 0 : 1;
+size_t RowsProducts::inner(const Result &result, const Machine &machine) const {
+  return product(result, machine, 0) < product(result, machine, 1) ? 0 : 1;
 }
 
-double RowsProduct::product(const Machine &machine, size_t inner) const {
-  const double sizes[] = {double(results), double(inputs)};
-  const double strides[] = {1, double(results)};
+double RowsProducts::product(const Result &result, const Machine &machine,
+                             size_t inner) const {
+  const double sizes[] = {double(result.most), double(inputs)};
+  const double strides[] = {1, double(result.most)};
   return CostModel(machine, narrow).product(sizes, 1, inner, strides);
 }
 
-KernelCost RowsProduct::cost(const Machine &machine) const {
+KernelCost RowsProducts::cost(const Machine &machine) const {
   CostModel model(machine);
+  const double all = double(sums());
   KernelCost cost;
-  cost.compute = 2 * model.copies(1, double(results)) +
-                 machine.vectorSetup + product(machine, inner(machine));
+  cost.compute = model.copies(1, all);
+  for (const Result &result : results)
+    cost.compute += machine.vectorSetup +
+                    product(result, machine, inner(result, machine)) +
+                    (op.getScale() ? model.adds(1, double(result.most))
+                                   : model.copies(1, double(result.most)));
+  if (op.getScale())
+    cost.compute += CostModel(machine, narrow).fmacs(1, double(inputs)) +
+                    model.nest(1, double(inputs),
+                               narrow ? machine.addRate16 : machine.addRate) +
+                    rootCycles(machine, narrow);
   cost.serial =
-      2 * machine.vectorSetup +
-      reduceBatchCycles(machine, machine.height, double(results));
+      2 * machine.vectorSetup + reduceBatchCycles(machine, machine.height, all);
   return cost;
 }
 
-SmallVector<StreamNeed> RowsProduct::streams(const Machine &machine) const {
+SmallVector<StreamNeed> RowsProducts::streams(const Machine &machine) const {
   SmallVector<StreamNeed> needs = {{StreamPattern::KeyNorth, {}}};
   needs.append(reduceBatchStreams(machine, machine.height));
   return needs;
 }
 
-void RowsProduct::lower(RoutineBuilder &b) const {
-  const Tile x = b.tile(op.getInput()), y = b.tile(op.getResult());
-  const Tile weights = b.tile(op.residentWeight());
-  const std::string sums = b.scratch("sums", results);
-  b.vector(Opcode::Mov, {y.features}, Operand::memory(sums, 0, {1}),
+void RowsProducts::lower(RoutineBuilder &b) const {
+  ScalarBuilder &s = b.scalars();
+  const Tile x = b.tile(op.getInput());
+  const std::string sums = b.scratch("sums", this->sums());
+  SmallVector<Value> first = {s.constant(0)};
+  SmallVector<Tile, 0> tiles;
+  for (const Result &result : results) {
+    tiles.push_back(b.tile(result.form.getResult()));
+    first.push_back(s.add(first.back(), tiles.back().features));
+  }
+  // That of squares lies behind the others.
+  const Operand squares = Operand::memory(sums, first.back(), {0});
+  const Affine words = Affine(first.back()) + Affine(op.getScale() ? 1 : 0);
+  b.vector(Opcode::Mov, {words}, Operand::memory(sums, 0, {1}),
            {Operand::immediate(0)});
-  b.multiplyAdd({y.features, x.channels}, inner(b.machine()),
-                Operand::memory(sums, 0, {1, 0}),
-                Operand::memory(weights.buffer, 0, {weights.pitch, weights.step}),
-                Operand::memory(x.buffer, 0, {0, 1}));
-  reduceBatch(b, PEGroups::ofBatch(y.layout), Opcode::Add, sums, y.features);
-  b.where(y.active, [&] {
-    b.vector(Opcode::Mov, {y.features}, Operand::memory(y.buffer, 0, {y.pitch}),
-             {Operand::memory(sums, 0, {1})});
+  Operand input = Operand::memory(x.buffer, 0, {1});
+  if (op.getScale()) {
+    const Tile scale = b.tile(wse::residentOf(op, *op.getScale()));
+    const Operand scaled = Operand::memory(
+        b.scratch("scaled", inputs, elementTypeOf(op.getInput())), 0, {1});
+    b.vector(Opcode::Fmac, {x.channels}, squares, {input, input});
+    b.vector(Opcode::Mul, {x.channels}, scaled,
+             {input, Operand::memory(scale.buffer, 0, {scale.step})});
+    input = scaled;
+  }
+  input.strides = {0, 1};
+  for (auto [result, tile, at] : llvm::zip(results, tiles, first)) {
+    const Tile weights = b.tile(result.form.residentWeight());
+    b.multiplyAdd(
+        {tile.features, x.channels}, inner(result, b.machine()),
+        Operand::memory(sums, at, {1, 0}),
+        Operand::memory(weights.buffer, 0, {weights.pitch, weights.step}),
+        input);
+  }
+  reduceBatch(b, PEGroups::ofBatch(tiles.front().layout), Opcode::Add, sums,
+              words);
+  b.where(tiles.front().active, [&] {
+    if (op.getScale())
+      divideByRoot(b, op, squares, in.tokens);
+    for (const auto &[tile, at] : llvm::zip(tiles, first)) {
+      SmallVector<Operand, 0> sources = {Operand::memory(sums, at, {1})};
+      if (op.getScale())
+        sources.push_back(squares);
+      b.vector(op.getScale() ? Opcode::Mul : Opcode::Mov, {tile.features},
+               Operand::memory(tile.buffer, 0, {tile.pitch}), sources);
+    }
   });
 }
 

@@ -118,7 +118,6 @@ private:
   void addOwn(const Round &round);
   Operand ownActivations(const Round &round, const Affine &depth);
   void fetchSquares(wse::ProductsOp norm, const Round &round);
-  void divideByRoot(wse::ProductsOp norm, const Operand &squares);
   static void keepRows(std::vector<StationaryWriter> &all,
                        llvm::ArrayRef<Value> firstSums);
   static void keepResults(std::vector<StationaryWriter> &all,

@@ -185,9 +185,11 @@ struct SelectKernelsPass
       return {};
     }
     // Others have stages that know them one by one.
-    if (joins() && !program.getOps<wse::EntryOp>().empty())
-      joinKernels(program, region.machine());
-    return program;
+    if (!joins() || program.getOps<wse::EntryOp>().empty())
+      return program;
+    const Machine its = region.machine();
+    joinKernels(program, its);
+    return layAlongRows(program, its);
   }
 
   /// Others stream their weights. Code and scratch of several are more than

@@ -197,7 +197,7 @@ def Wse_ProductsOp : Wse_KernelOp<"products", (ins
     - (C1) Each weight is a K x N matrix, the input has K features, the result of that number N, in elements as the input.
     - (C2) There is one token, of input and results in the same row, or of one of these along the rows.
     - (C3) None replicates features over the columns, but what lies along the rows.
-    - (C4) A norm has an epsilon, and a scale of an element for each feature of the input, which does not lie along the rows.
+    - (C4) A norm has an epsilon, and a scale of an element for each feature of the input.
   }];
   let results = (outs Variadic<Wse_Tiled>:$results);
   let assemblyFormat = [{
@@ -485,15 +485,16 @@ def Wse_RedistributeOp : Wse_KernelOp<"redistribute", (ins
     elements; every PE keeps the features it owns now. Never implied: a kernel
     that wants other columns gets them from this operation only. With `repeat`,
     a result in heads holds each head of the input so many times in a row, as
-    attention asks for whose queries have more heads than its keys.
+    attention asks for whose queries have more heads than its keys. Of one token
+    they move from its row to lie along the rows (`products`), or back.
 
     ```mlir
     %y = redistribute %x on @r {nodes = ["add"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>> -> tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) Input and result have the same rows, tokens and features, and
-      different columns.
-    - (C2) The input is not replicated over the columns.
+      different columns; or one of them lies along the rows.
+    - (C2) The input is not replicated over the columns, nor is what does not lie along the rows.
     - (C3) `repeat` is positive; the result has so many times the input's features,
       and if it is not 1 no copies of them over the columns.
   }];

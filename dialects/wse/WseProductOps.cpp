@@ -79,17 +79,15 @@ LogicalResult ProductsOp::verify() {
            << getNumResults() << " results of " << weights.size() << " weights";
   // (C4)
   const bool fromRows = liesAlongRows(getInput());
-  if (getScale().has_value() != getEpsilon().has_value() ||
-      (fromRows && getScale()))
-    return emitOpError("needs a scale and an epsilon for its norm, of an input "
-                       "that does not lie along the rows");
-  if (getScale() &&
-      failed(verifyVector(*this, "scale", *getScale(), featuresOf(getInput()))))
-    return failure();
   auto featuresOfToken = [](Value tensor) {
     return liesAlongRows(tensor) ? tilingOf(tensor).getTokens()
                                  : featuresOf(tensor);
   };
+  if (getScale().has_value() != getEpsilon().has_value())
+    return emitOpError("needs a scale and an epsilon for its norm");
+  if (getScale() && failed(verifyVector(*this, "scale", *getScale(),
+                                        featuresOfToken(getInput()))))
+    return failure();
   const TokenTiling input = tilingOf(getInput());
   for (auto [attribute, its] : llvm::zip_equal(weights, getResults())) {
     const RankedTensorType weight = cast<WeightAttr>(attribute).getType();
