@@ -289,7 +289,7 @@ RowsProducts::RowsProducts(ArrayRef<MatmulForm> products,
 }
 
 int64_t RowsProducts::sums() const {
-  int64_t sums = op.getScale() ? 1 : 0;
+  int64_t sums = 0;
   for (const Result &result : results)
     sums += result.most;
   return sums;
@@ -297,7 +297,8 @@ int64_t RowsProducts::sums() const {
 
 int64_t RowsProducts::scratchWords() const {
   return sums() +
-         (op.getScale() ? wordsOf(elementTypeOf(op.getInput()), inputs) : 0);
+         (op.getScale() ? 1 + wordsOf(elementTypeOf(op.getInput()), inputs)
+                        : 0);
 }
 
 bool RowsProducts::canBe(const Machine &machine) const {
@@ -347,13 +348,20 @@ KernelCost RowsProducts::cost(const Machine &machine) const {
                     product(result, machine, inner(result, machine)) +
                     (op.getScale() ? model.adds(1, double(result.most))
                                    : model.copies(1, double(result.most)));
-  if (op.getScale())
-    cost.compute += CostModel(machine, narrow).fmacs(1, double(inputs)) +
-                    model.nest(1, double(inputs),
-                               narrow ? machine.addRate16 : machine.addRate) +
-                    rootCycles(machine, narrow);
-  cost.serial =
-      2 * machine.vectorSetup + reduceBatchCycles(machine, machine.height, all);
+  const double sums = reduceBatchCycles(machine, machine.height, all);
+  cost.serial = 2 * machine.vectorSetup + sums;
+  if (!op.getScale())
+    return cost;
+  // The root is made where sums end, while these are on their way.
+  cost.serial +=
+      std::max(0.0, rootCycles(machine, narrow) - sums) +
+      std::max(0.0, reduceBatchCycles(machine, machine.height, 1) -
+                        cost.compute);
+  cost.compute += CostModel(machine, narrow).fmacs(1, double(inputs)) +
+                  model.copies(1, 1) +
+                  model.nest(1, double(inputs),
+                             narrow ? machine.addRate16 : machine.addRate) +
+                  2 * (machine.vectorSetup + machine.asyncIssue);
   return cost;
 }
 
@@ -373,17 +381,23 @@ void RowsProducts::lower(RoutineBuilder &b) const {
     tiles.push_back(b.tile(result.form.getResult()));
     first.push_back(s.add(first.back(), tiles.back().features));
   }
-  // That of squares lies behind the others.
-  const Operand squares = Operand::memory(sums, first.back(), {0});
-  const Affine words = Affine(first.back()) + Affine(op.getScale() ? 1 : 0);
-  b.vector(Opcode::Mov, {words}, Operand::memory(sums, 0, {1}),
+  b.vector(Opcode::Mov, {first.back()}, Operand::memory(sums, 0, {1}),
            {Operand::immediate(0)});
   Operand input = Operand::memory(x.buffer, 0, {1});
+  // The sum of squares is on its way while products are made.
+  const PEGroups rows = PEGroups::ofBatch(tiles.front().layout);
+  std::optional<StartedReduction> ofSquares;
+  Operand squares;
   if (op.getScale()) {
+    ofSquares.emplace(
+        StartedReduction{b, rows, Opcode::Add, b.scratch("squares", 1), 1});
+    squares = Operand::memory(ofSquares->buffer, 0, {0});
+    b.vector(Opcode::Mov, {1}, squares, {Operand::immediate(0)});
     const Tile scale = b.tile(wse::residentOf(op, *op.getScale()));
     const Operand scaled = Operand::memory(
         b.scratch("scaled", inputs, elementTypeOf(op.getInput())), 0, {1});
     b.vector(Opcode::Fmac, {x.channels}, squares, {input, input});
+    ofSquares->inGroups();
     b.vector(Opcode::Mul, {x.channels}, scaled,
              {input, Operand::memory(scale.buffer, 0, {scale.step})});
     input = scaled;
@@ -396,12 +410,14 @@ void RowsProducts::lower(RoutineBuilder &b) const {
         Operand::memory(sums, at, {1, 0}),
         Operand::memory(weights.buffer, 0, {weights.pitch, weights.step}),
         input);
+    if (ofSquares && &result == &results.front())
+      ofSquares->ofRoots();
   }
-  reduceBatch(b, PEGroups::ofBatch(tiles.front().layout), Opcode::Add, sums,
-              words);
+  if (ofSquares)
+    b.where(tiles.front().active,
+            [&] { divideByRoot(b, op, squares, in.tokens); });
+  reduceBatch(b, rows, Opcode::Add, sums, first.back());
   b.where(tiles.front().active, [&] {
-    if (op.getScale())
-      divideByRoot(b, op, squares, in.tokens);
     for (const auto &[tile, at] : llvm::zip(tiles, first)) {
       SmallVector<Operand, 0> sources = {Operand::memory(sums, at, {1})};
       if (op.getScale())
