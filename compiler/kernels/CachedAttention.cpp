@@ -11,7 +11,7 @@
 //   largest        of the own tokens; of all rows by a chain north and back, or
 //                  meanwhile: then own sums are corrected before they leave
 //   exponentials   each column those of some tokens; gathered along the row;
-//                  in one row also those of sinks, with which sums begin
+//                  in one row also those of sinks, which are added to sums
 //   results        values weighted by them and their sum, of the own tokens; of
 //                  all rows by a chain north, and to the rows of their queries
 //   results        divided, and along the row to the columns that own them
