@@ -477,8 +477,7 @@ void CachedAttentionWriter::addSinks(Affine head, Affine firstToken) {
   b.where(sinks.active, [&] {
     b.vector(Opcode::Mul, extents, all, {all, Operand::immediate(-factor())});
     b.vector(Opcode::Add, extents, all,
-             {all, Operand::memory(sinks.buffer,
-                                   first * (repeat * sinks.pitch),
+             {all, Operand::memory(sinks.buffer, first * (repeat * sinks.pitch),
                                    {0, sinks.pitch})});
     b.vector(Opcode::Exp, extents, all, {all});
     b.vector(Opcode::Add, extents, sums, {sums, all});

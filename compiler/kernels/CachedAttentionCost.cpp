@@ -19,10 +19,10 @@ double CachedAttentionShape::largestCycles(const Machine &machine,
   const double overTokens = asked() < held
                                 ? model.nest(queries, own, machine.reduceRate)
                                 : model.adds(1, own * queries);
-  double weighed = 2 * model.adds(1, share) + model.functions(share) +
-                   overTokens + machine.vectorSetup +
-                   sums.product(sizes, 0, sums.vectorAlong(sizes, 0, strides),
-                                strides);
+  double weighed =
+      2 * model.adds(1, share) + model.functions(share) + overTokens +
+      machine.vectorSetup +
+      sums.product(sizes, 0, sums.vectorAlong(sizes, 0, strides), strides);
   if (spread())
     weighed += gatheredCycles(machine, double(scoreCount()));
   if (rows == 1)
@@ -32,8 +32,10 @@ double CachedAttentionShape::largestCycles(const Machine &machine,
                           model.multicast(rows, queries);
   if (!ownFirst)
     return weighed + exchange;
+  // Of eight instructions of the exchange a PE runs four, and skips others.
   return std::max(weighed, exchange) + model.copies(1, queries) +
-         5 * (machine.vectorSetup + machine.asyncIssue) +
+         4 * (machine.vectorSetup + machine.asyncIssue) +
+         8 * (machine.loadCycles + machine.branchNotTaken) +
          2 * model.adds(1, queries) + model.functions(queries) +
          model.adds(double(mostValue + 1), queries);
 }
@@ -122,8 +124,8 @@ KernelCost wsec::costOf(wse::CachedAttentionOp op,
     head += sent(rows, weighted);
   if (shape.moves())
     for (int64_t size : {shape.keySize, shape.valueSize})
-      head += shape.gatheredCycles(
-          machine, inRow * double(size / shape.perWord()));
+      head +=
+          shape.gatheredCycles(machine, inRow * double(size / shape.perWord()));
   // A loop over heads has the guards of its instructions.
   const double guard = shape.spread() ? model.guard(shape.keys) : 0;
   head += instructionsOfHead * guard;

@@ -144,8 +144,8 @@ struct CachedAttentionShape {
            (narrow ? elements(movedQueries())
                    : beside(movedQueries(), scores)) +
            (spread() ? 2 : 1) * scores + (narrow ? elements(scores) : 0) +
-           (ownLargest ? 3 : 2) * asked() + weightedCount() + beside(ownCount(), scores) +
-           beside(inverseCount(), asked()) +
+           (ownLargest ? 3 : 2) * asked() + weightedCount() +
+           beside(ownCount(), scores) + beside(inverseCount(), asked()) +
            (perWord() == 2 ? elements(movedResults())
                            : beside(movedResults(), scores));
   }

@@ -266,10 +266,10 @@ class Elementwise final : public KernelFor<wse::ElementwiseOp> {
       needs.append(batchStreams(layout));
     if (const ColumnShares shares(op, *plan, layout, machine);
         sharesColumns(op, *plan, shares, machine))
-      needs.append({{StreamPattern::RowWest, {}},
-                    {StreamPattern::HeadCast,
-                     {machine.width / shares.pitch, shares.pitch,
-                      shares.pitch}}});
+      needs.append(
+          {{StreamPattern::RowWest, {}},
+           {StreamPattern::HeadCast,
+            {machine.width / shares.pitch, shares.pitch, shares.pitch}}});
     return needs;
   }
   SmallVector<HostFlow> flowsOf(wse::ElementwiseOp op,

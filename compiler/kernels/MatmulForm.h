@@ -50,8 +50,8 @@ public:
     const mlir::RankedTensorType type = resultType();
     if (!wse::liesAlongRows(type))
       return type;
-    return wse::TokenTiling(1, 1).type(
-        wse::TokenTiling::of(type).getTokens(), type.getElementType());
+    return wse::TokenTiling(1, 1).type(wse::TokenTiling::of(type).getTokens(),
+                                       type.getElementType());
   }
   mlir::Value getResult() const { return result; }
   wse::WeightAttr getWeight() const { return weight; }

@@ -178,10 +178,9 @@ bool sharesWeights(Operation *op) {
   auto reads = [&](wse::KernelOp kernel) {
     return kernel != op &&
            llvm::any_of(wse::allWeights(kernel), [&](wse::WeightAttr weight) {
-             return llvm::any_of(
-                 wse::allWeights(op), [&](wse::WeightAttr its) {
-                   return its.getName() == weight.getName();
-                 });
+             return llvm::any_of(wse::allWeights(op), [&](wse::WeightAttr its) {
+               return its.getName() == weight.getName();
+             });
            });
   };
   return llvm::any_of(op->getParentOfType<wse::ProgramOp>().kernels(), reads);
@@ -257,8 +256,7 @@ struct ResidualSum {
   static std::optional<ResidualSum> of(wse::ElementwiseOp op) {
     const ValueRange inputs = op.getInputs();
     if (inputs.size() != 2 || !op.getVectors().empty() ||
-        !alongRows(op.getResult()) ||
-        llvm::any_of(inputs, [&](Value input) {
+        !alongRows(op.getResult()) || llvm::any_of(inputs, [&](Value input) {
           return input.getType() != op.getResult().getType();
         }))
       return std::nullopt;
@@ -314,9 +312,10 @@ bool alternate(Block &block, const Machine &machine) {
     Value back;
     for (OpOperand &use : llvm::make_early_inc_range(its.sum->getUses())) {
       Operation *user = use.getOwner();
-      if (llvm::any_of(sums, [&](const ResidualSum &sum) {
-            return sum.sum == user && sum.other == use.get();
-          }) ||
+      if (llvm::any_of(sums,
+                       [&](const ResidualSum &sum) {
+                         return sum.sum == user && sum.other == use.get();
+                       }) ||
           (isa<wse::ProductsOp>(user) && !sharesWeights(user)))
         continue;
       if (!back) {
@@ -336,7 +335,8 @@ double cyclesOf(wse::ProgramOp program, const Machine &machine) {
   for (wse::KernelOp kernel : program.kernels()) {
     auto product = dyn_cast<wse::MatmulOp>(*kernel);
     if (product && isAlike(MatmulForm(product)))
-      cycles += TogetherShape(MatmulForm(product), machine).cost(machine).total();
+      cycles +=
+          TogetherShape(MatmulForm(product), machine).cost(machine).total();
     else if (findKernel(kernel))
       cycles += cyclesOf(kernel, machine);
   }
@@ -349,10 +349,9 @@ wse::ProgramOp layAlongRows(wse::ProgramOp program, const Machine &machine) {
   OpBuilder builder(program->getContext());
   builder.setInsertionPointAfter(program);
   auto other = cast<wse::ProgramOp>(builder.clone(*program));
-  const bool alternates =
-      llvm::all_of(other.entryBlocks(), [&](Block *block) {
-        return alternate(*block, machine);
-      });
+  const bool alternates = llvm::all_of(other.entryBlocks(), [&](Block *block) {
+    return alternate(*block, machine);
+  });
   for (Block *block : program.entryBlocks())
     for (auto product :
          llvm::make_early_inc_range(block->getOps<wse::MatmulOp>()))

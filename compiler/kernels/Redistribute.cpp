@@ -142,16 +142,15 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
   }
 
 private:
-  static int64_t heardFeatures(wse::RedistributeOp op,
-                               const Machine &machine) {
+  static int64_t heardFeatures(wse::RedistributeOp op, const Machine &machine) {
     return Layout::of(op.getInput(), machine.height)
         .features.largest(machine.width);
   }
   static void toRows(wse::RedistributeOp op, RoutineBuilder &b) {
     ScalarBuilder &s = b.scalars();
     const Tile in = b.tile(op.getInput()), out = b.tile(op.getResult());
-    const std::string heard = b.scratch(
-        "heard", heardFeatures(op, b.machine()), elementTypeOf(op.getInput()));
+    const std::string heard = b.scratch("heard", heardFeatures(op, b.machine()),
+                                        elementTypeOf(op.getInput()));
     const Operand column = Operand::memory(heard, 0, {1});
     multicastTokens(b, in, {in.channels, in.features},
                     Operand::memory(in.buffer, 0, {1, in.pitch}), in.features,
@@ -179,17 +178,17 @@ private:
     const Value end = s.add(out.firstFeature, out.features);
     const Value rowEnd = s.add(in.firstToken, in.channels);
     const Overlap own(s, in.firstToken, rowEnd, out.firstFeature, end);
-    b.start(FillThread, Opcode::Mov, {out.features, out.channels},
-            Operand::memory(out.buffer, 0, {out.pitch, 1}),
-            {Operand::fabric(b.color(StreamPattern::KeyCast), 2).windowed(0, 1)});
-    gatherColumn(
-        b, columnPitch(b.machine()), {own.count},
-        Operand::memory(in.buffer, own.offset, {1}),
-        [&](Value row) {
-          Value upTo = RoutineBuilder::tokensBefore(s, in.layout, row);
-          return s.max(s.sub(s.min(end, upTo),
-                             s.max(out.firstFeature, rowEnd)), 0);
-        });
+    b.start(
+        FillThread, Opcode::Mov, {out.features, out.channels},
+        Operand::memory(out.buffer, 0, {out.pitch, 1}),
+        {Operand::fabric(b.color(StreamPattern::KeyCast), 2).windowed(0, 1)});
+    gatherColumn(b, columnPitch(b.machine()), {own.count},
+                 Operand::memory(in.buffer, own.offset, {1}), [&](Value row) {
+                   Value upTo = RoutineBuilder::tokensBefore(s, in.layout, row);
+                   return s.max(
+                       s.sub(s.min(end, upTo), s.max(out.firstFeature, rowEnd)),
+                       0);
+                 });
     b.await(FillThread);
   }
 
@@ -242,8 +241,8 @@ KernelCost redistributeCost(RankedTensorType from, RankedTensorType to,
     turned.serial =
         gatherColumnCycles(machine, machine.height) +
         turn.multicast(double(machine.height), 0) +
-        2 * double(Layout::of(to, machine.height).features.largest(
-                machine.width));
+        2 * double(
+                Layout::of(to, machine.height).features.largest(machine.width));
     return turned;
   }
   if (turns(from, to)) {
@@ -252,7 +251,8 @@ KernelCost redistributeCost(RankedTensorType from, RankedTensorType to,
         multicastTokensCycles(
             token, double(token.features.largest(machine.width)), machine) +
         multicastRowCycles(
-            machine, double(Layout::of(to, machine.height).pitch(machine.height)));
+            machine,
+            double(Layout::of(to, machine.height).pitch(machine.height)));
     return turned;
   }
   const Move move = {from, to, repeat};

@@ -49,8 +49,7 @@ StationaryShape::StationaryShape(const MatmulForm &op, const Machine &machine,
                                  bool resident)
     : in(Layout::of(op.inputType(), machine.height)),
       out(Layout::of(op.rowResultType(), machine.height)),
-      k(in.features.total()),
-      n(out.features.total()),
+      k(in.features.total()), n(out.features.total()),
       rows(resident ? machine.height : machine.westCount()), resident(resident),
       element(op.inputType().getElementType()) {
   const int64_t height = machine.height, pitch = out.pitch(height);
@@ -342,10 +341,10 @@ double oneTokenMoves(const StationaryShape &shape, const Machine &machine,
   const CostModel model(machine);
   if (toRows)
     return model.copies(1, double(shape.wordsOf(shape.rowFeatures))) +
-           (shape.isNarrow() ? model.copies(1, double(shape.rowFeatures)) +
-                                   model.nest(1, double(shape.ownInputs),
-                                              machine.copyRate16)
-                             : 0);
+           (shape.isNarrow()
+                ? model.copies(1, double(shape.rowFeatures)) +
+                      model.nest(1, double(shape.ownInputs), machine.copyRate16)
+                : 0);
   const double results = double(shape.ownResults);
   double cycles = model.copies(1, results);
   if (shape.isNarrow())
@@ -565,9 +564,9 @@ SmallVector<StreamNeed> sumStreams(const Machine &machine, double sums,
                                       ? allReduceStreams(machine, sums)
                                       : rowStreams(machine);
   if (toRows)
-    needs.append({{StreamPattern::KeyNorth, {}},
-                  {StreamPattern::KeyCast,
-                   {1, machine.height, machine.height}}});
+    needs.append(
+        {{StreamPattern::KeyNorth, {}},
+         {StreamPattern::KeyCast, {1, machine.height, machine.height}}});
   else
     needs.append(gatherColumnStreams(machine));
   return needs;

@@ -37,9 +37,9 @@ static void divideByRoot(RoutineBuilder &b, wse::ProductsOp norm,
 
 static double rootCycles(const Machine &machine, bool narrow) {
   const CostModel model(machine);
-  return 2 * model.adds(1, 1) +
-         (narrow ? model.adds(1, 1) + 2 * model.functions(1)
-                 : model.divides(1));
+  return 2 * model.adds(1, 1) + (narrow
+                                     ? model.adds(1, 1) + 2 * model.functions(1)
+                                     : model.divides(1));
 }
 
 TogetherShape::TogetherShape(ArrayRef<MatmulForm> products,
@@ -280,12 +280,10 @@ RowsProducts::RowsProducts(ArrayRef<MatmulForm> products,
     : in(Layout::of(products.front().inputType(), machine.height)),
       inputs(in.pitch(machine.height)),
       narrow(wsec::isNarrow(products.front().inputType())),
-      op(cast<wse::ProductsOp>(
-          static_cast<Operation *>(products.front()))) {
+      op(cast<wse::ProductsOp>(static_cast<Operation *>(products.front()))) {
   for (const MatmulForm &product : products)
-    results.push_back(
-        {product, Layout::of(product.getResult(), machine.height)
-                      .features.largest(machine.width)});
+    results.push_back({product, Layout::of(product.getResult(), machine.height)
+                                    .features.largest(machine.width)});
 }
 
 int64_t RowsProducts::sums() const {
@@ -296,9 +294,9 @@ int64_t RowsProducts::sums() const {
 }
 
 int64_t RowsProducts::scratchWords() const {
-  return sums() +
-         (op.getScale() ? 1 + wordsOf(elementTypeOf(op.getInput()), inputs)
-                        : 0);
+  return sums() + (op.getScale()
+                       ? 1 + wordsOf(elementTypeOf(op.getInput()), inputs)
+                       : 0);
 }
 
 bool RowsProducts::canBe(const Machine &machine) const {
@@ -353,10 +351,9 @@ KernelCost RowsProducts::cost(const Machine &machine) const {
   if (!op.getScale())
     return cost;
   // The root is made where sums end, while these are on their way.
-  cost.serial +=
-      std::max(0.0, rootCycles(machine, narrow) - sums) +
-      std::max(0.0, reduceBatchCycles(machine, machine.height, 1) -
-                        cost.compute);
+  cost.serial += std::max(0.0, rootCycles(machine, narrow) - sums) +
+                 std::max(0.0, reduceBatchCycles(machine, machine.height, 1) -
+                                   cost.compute);
   cost.compute += CostModel(machine, narrow).fmacs(1, double(inputs)) +
                   model.copies(1, 1) +
                   model.nest(1, double(inputs),

@@ -31,7 +31,7 @@ CASES = [
     ("13x7", 1, 23, 6, 3, 5, 5, 8, [0, 8], [16, 17, 22]),  # three chunks in a call
     ("5x4", 2, 20, 6, 3, 4, 4, 4, [0, 4, 8], [12, 19]),  # in rows that share tokens
     ("2x2", 1, 130, 6, 1, 2, 2, 6, [*range(0, 121, 6)], [126, 129]),  # scores of one token at a time
-    ("4x100", 1, 400, 4, 1, 8, 8, 40, [*range(0, 400, 40)], [3, 399]),  # rows weigh by their own largest scores first
+    ("4x100", 1, 800, 4, 1, 16, 16, 100, [*range(0, 800, 100)], [3, 799]),  # rows weigh by their own largest scores first
 ]
 # Of cases by number: how many tokens a query sees, up to its own, one beyond any capacity; and what bounds scores.
 WINDOWS = {1: 1, 2: 4, 4: 7, 5: 1 << 40, 6: 11, 11: 3, 12: 5, 13: 16, 14: 290}
