@@ -8,9 +8,10 @@
 //   scores         partial ones of own features and tokens; summed up along the
 //                  row, and multicast back
 //                  (with a softcap each bounded then)
-//   largest        of the own tokens; of all rows by a chain north and back
+//   largest        of the own tokens; of all rows by a chain north and back, or
+//                  meanwhile: then own sums are corrected before they leave
 //   exponentials   each column those of some tokens; gathered along the row;
-//                  in one row also those of sinks, with which sums begin
+//                  in one row also those of sinks, which are added to sums
 //   results        values weighted by them and their sum, of the own tokens; of
 //                  all rows by a chain north, and to the rows of their queries
 //   results        divided, and along the row to the columns that own them
@@ -35,7 +36,9 @@ class CachedAttention final : public KernelFor<wse::CachedAttentionOp> {
   Match match(Operation *op, const Selection &) const final {
     return Match::when(isa<onnx::CachedAttentionOp>(op));
   }
-  Value build(Operation *user, Selection &selection) const final;
+  Value build(Operation *user, Selection &selection) const final {
+    return createCachedAttention(user, selection);
+  }
 
   /// Few scores at a time only where that is less.
   SmallVector<Offer> offers(Operation *op, const Machine &machine) const final;
@@ -94,6 +97,8 @@ public:
         weighted(b.scratch("weighted", shape.weightedCount())) {
     if (shape.spread())
       summed = b.scratch("sums", shape.scoreCount());
+    if (shape.ownLargest)
+      ofRows = b.scratch("largest_of_rows", shape.asked());
     if (shape.narrow)
       weights = b.scratch("weights", shape.scoreCount(), shape.element);
     if (shape.bytes) {
@@ -135,6 +140,7 @@ private:
   void exponentials();
   void addSinks(Affine head, Affine firstToken);
   void weigh(Affine head, Affine firstToken);
+  void correct(Affine first);
   void finish(Affine head);
 
   /// What scores are multiplied by once they are made, and bounded.
@@ -149,6 +155,9 @@ private:
     return tile;
   }
   bool sharesRows() const { return shape.query.group > 1; }
+  StartedReduction largestOfRows() {
+    return {b, rows, Opcode::Max, ofRows, shape.asked()};
+  }
   /// Features of a head that this PE holds, and number of the first.
   Value ownFeatures(const Tile &tile) {
     return shape.spread() ? tile.features
@@ -208,7 +217,7 @@ private:
   std::string asking;         ///< features x queries
   std::string scores, summed; ///< partial ones, and their sums
   std::string weights;        ///< exponentials of all own tokens
-  std::string own, largest;
+  std::string own, largest, ofRows;
   std::string weighted, finished; ///< of all queries, and of those of this row
   std::string inverse;
   std::string movedQueries, movedResults; ///< of own features
@@ -246,8 +255,8 @@ void CachedAttentionWriter::attend(Affine head) {
     bound();
     hideUnseen(first);
     exponentials();
-    addSinks(head, first);
     weigh(head, first);
+    addSinks(head, first);
   });
   if (sharesRows())
     reduceBatch(b, rows, Opcode::Add, weighted, words);
@@ -413,7 +422,11 @@ void CachedAttentionWriter::exponentials() {
            {Operand::immediate(lowestScore)});
   overTokens(Opcode::Max, own, 0, summed);
   std::string most = own;
-  if (sharesRows()) {
+  if (shape.ownLargest) {
+    b.vector(Opcode::Mov, {asked}, Operand::memory(ofRows, 0, {1}),
+             {Operand::memory(own, 0, {1})});
+    largestOfRows().inGroups();
+  } else if (sharesRows()) {
     reduceBatch(b, rows, Opcode::Max, own, asked);
     castGroups(b, rows, own, largest, asked);
     most = largest;
@@ -431,6 +444,8 @@ void CachedAttentionWriter::exponentials() {
   each(Opcode::Sub, mine, Operand::memory(most, 0, {0, 1}));
   each(Opcode::Mul, mine, Operand::immediate(factor()));
   each(Opcode::Exp, shape.spread() ? mine : all);
+  if (shape.ownLargest)
+    largestOfRows().ofRoots();
   if (!shape.spread())
     return;
   GroupBlock block;
@@ -446,8 +461,8 @@ void CachedAttentionWriter::exponentials() {
       Operand::fabric(b.color(heads.cast), 3));
 }
 
-/// The sums of weights begin with exp(sink - scale * largest). That may be
-/// infinite, where no key counts: then results are 0.
+/// To the sums of weights exp(sink - scale * largest) is added in one row. That
+/// may be infinite, where no key counts: then results are 0.
 void CachedAttentionWriter::addSinks(Affine head, Affine firstToken) {
   if (!op.getSinks())
     return;
@@ -455,20 +470,17 @@ void CachedAttentionWriter::addSinks(Affine head, Affine firstToken) {
   const int64_t repeat = shape.repeat;
   const std::string &most = sharesRows() ? largest : own;
   const Affine first = Affine(s.div(keys.firstFeature, shape.keySize)) + head;
+  const SmallVector<Affine> extents = {shape.round, repeat};
+  const Operand all = Operand::memory(most, 0, {repeat, 1});
   const Operand sums =
       Operand::memory(weighted, firstToken * repeat, {repeat, 1});
-  auto each = [&](Opcode opcode, ArrayRef<Operand> operands) {
-    b.vector(opcode, {shape.round, repeat}, sums, operands);
-  };
   b.where(sinks.active, [&] {
-    const Operand all = Operand::memory(most, 0, {1});
-    b.vector(Opcode::Mul, {shape.asked()}, all,
-             {all, Operand::immediate(factor())});
-    each(Opcode::Mov,
-         {Operand::memory(sinks.buffer, first * (repeat * sinks.pitch),
-                          {0, sinks.pitch})});
-    each(Opcode::Sub, {sums, Operand::memory(most, 0, {repeat, 1})});
-    each(Opcode::Exp, {sums});
+    b.vector(Opcode::Mul, extents, all, {all, Operand::immediate(-factor())});
+    b.vector(Opcode::Add, extents, all,
+             {all, Operand::memory(sinks.buffer, first * (repeat * sinks.pitch),
+                                   {0, sinks.pitch})});
+    b.vector(Opcode::Exp, extents, all, {all});
+    b.vector(Opcode::Add, extents, sums, {sums, all});
   });
 }
 
@@ -476,6 +488,8 @@ void CachedAttentionWriter::weigh(Affine head, Affine firstToken) {
   const int64_t asked = shape.asked(), line = shape.queries();
   const Affine first = firstToken * shape.repeat;
   overTokens(Opcode::Add, weighted, first, weights);
+  if (shape.ownLargest)
+    largestOfRows().cast(largest);
   scaleTokens(op.getValuesAttr(), head, weights);
   forLines(values, head, shape.mostValue,
            [&](Operand lines, Affine features, int64_t firstFeature) {
@@ -485,6 +499,22 @@ void CachedAttentionWriter::weigh(Affine head, Affine firstToken) {
                                       {0, line, 1}),
                       lines, Operand::memory(weights, 0, {asked, 0, 1}));
            });
+  if (shape.ownLargest)
+    correct(first);
+}
+
+/// Sums *= exp(scale * (own largest - largest)), of the queries from the first.
+void CachedAttentionWriter::correct(Affine first) {
+  const int64_t asked = shape.asked(), line = shape.queries();
+  const Operand factors = Operand::memory(own, 0, {1});
+  b.vector(Opcode::Sub, {asked}, factors,
+           {factors, Operand::memory(largest, 0, {1})});
+  b.vector(Opcode::Mul, {asked}, factors,
+           {factors, Operand::immediate(factor())});
+  b.vector(Opcode::Exp, {asked}, factors, {factors});
+  const Operand sums = Operand::memory(weighted, first, {line, 1});
+  b.vector(Opcode::Mul, {s.add(ownFeatures(values), 1), asked}, sums,
+           {sums, Operand::memory(own, 0, {0, 1})});
 }
 
 /// The results of the queries of this row, to the columns that own them.
@@ -550,45 +580,6 @@ LogicalResult CachedAttention::lowerOp(wse::CachedAttentionOp op,
 }
 
 } // namespace
-
-Value CachedAttention::build(Operation *user, Selection &selection) const {
-  auto op = cast<onnx::CachedAttentionOp>(user);
-  auto state = [&](Value present) {
-    return selection.stateOf(present.getDefiningOp<onnx::UpdateOp>());
-  };
-  wse::StateOp keys = state(op.getKeys()), values = state(op.getValues());
-  const int64_t repeat = op.getNumHeads() / op.getKvHeads();
-  Value query = selection.toState(op.getQ(), keys, repeat, op);
-  if (!query)
-    return {};
-  const wse::TokenTiling held =
-      wse::withHeadSize(wse::TokenTiling::of(values.getType()),
-                        shapeOf(op.getY()).back() / int64_t(op.getNumHeads()));
-  Value sinks;
-  if (op.getSinks()) {
-    wse::WeightAttr each = selection.asWeight(op.getSinks(), op);
-    if (!each)
-      return {};
-    const int64_t batch = held.getBatch(), count = op.getNumHeads();
-    const StridedView view =
-        stridedView(each).reshaped({1, 1, count})->expanded({batch, 1, count});
-    sinks = selection.load(withView(each, view),
-                           wse::TokenTiling(batch, 1).withColumns(
-                               wse::ColumnPlacement::Replicated),
-                           op);
-  }
-  const wse::TokenTiling tiling =
-      held.forState(tilingOf(query).getTokens(), repeat);
-  Type type = selection.tensorType(tiling, shapeOf(op.getY()).back(), query);
-  auto attention = selection.createFor<wse::CachedAttentionOp>(
-      op, type, query, FlatSymbolRefAttr::get(keys),
-      FlatSymbolRefAttr::get(values), selection.argumentsOf(op.getPosition()),
-      sinks, op.getNumHeadsAttr(), op.getKvHeadsAttr(),
-      selection.builder().getF64FloatAttr(op.getScale().convertToFloat()),
-      UnitAttr(), op.getSlidingWindowAttr(), op.getChunkedAttr(),
-      op.getSoftcapAttr());
-  return attention;
-}
 
 WSEC_DEFINE_KERNEL(CachedAttention)
 

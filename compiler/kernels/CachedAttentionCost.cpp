@@ -9,6 +9,45 @@ using namespace wsec;
 /// What PEs that have nothing to do pass over.
 static constexpr double instructionsOfHead = 8, instructionsOfRound = 14;
 
+double CachedAttentionShape::largestCycles(const Machine &machine,
+                                           bool ownFirst, double own) const {
+  CostModel model(machine), sums(machine, narrow);
+  const double queries = double(asked()), rows = double(query.group);
+  const double share = std::ceil(own / double(sharing())) * queries;
+  const double sizes[] = {own, double(mostValue), queries};
+  const double strides[] = {queries, double(held), 1};
+  const double overTokens = asked() < held
+                                ? model.nest(queries, own, machine.reduceRate)
+                                : model.adds(1, own * queries);
+  double weighed =
+      2 * model.adds(1, share) + model.functions(share) + overTokens +
+      machine.vectorSetup +
+      sums.product(sizes, 0, sums.vectorAlong(sizes, 0, strides), strides);
+  if (spread())
+    weighed += gatheredCycles(machine, double(scoreCount()));
+  if (rows == 1)
+    return weighed;
+  const double exchange = 4 * machine.vectorSetup +
+                          reduceBatchCycles(machine, query.group, queries) +
+                          model.multicast(rows, queries);
+  if (!ownFirst)
+    return weighed + exchange;
+  // Of eight instructions of the exchange a PE runs four, and skips others.
+  return std::max(weighed, exchange) + model.copies(1, queries) +
+         4 * (machine.vectorSetup + machine.asyncIssue) +
+         8 * (machine.loadCycles + machine.branchNotTaken) +
+         2 * model.adds(1, queries) + model.functions(queries) +
+         model.adds(double(mostValue + 1), queries);
+}
+
+double CachedAttentionShape::gatheredCycles(const Machine &machine,
+                                            double words) const {
+  CostModel model(machine);
+  return 3 * machine.vectorSetup +
+         std::max(model.chain(double(columns), 0), model.thereAndBack(words)) +
+         model.multicast(double(columns), 0);
+}
+
 /// Of the busiest PE, at the last position: a row has most tokens then.
 KernelCost wsec::costOf(wse::CachedAttentionOp op,
                         const CachedAttentionShape &shape,
@@ -19,7 +58,6 @@ KernelCost wsec::costOf(wse::CachedAttentionOp op,
           .rangeOf(cast<BlockArgument>(op.getPositions().front()));
   const double own = double(tileSizeMax(last + shape.tokens, shape.keys.span));
   const double asked = double(shape.asked());
-  const double share = std::ceil(own / double(shape.sharing()));
   const double columns = double(shape.columns);
   const double inRow = double(shape.channels * shape.repeat);
   const double weighted = double(shape.weightedCount());
@@ -33,12 +71,6 @@ KernelCost wsec::costOf(wse::CachedAttentionOp op,
   const double overTokens = shape.asked() < shape.held
                                 ? model.nest(asked, own, machine.reduceRate)
                                 : model.adds(1, own * asked);
-  // Along the columns of a head: `words` in all, of each a few.
-  auto gathered = [&](double words) {
-    return 3 * machine.vectorSetup +
-           std::max(model.chain(columns, 0), model.thereAndBack(words)) +
-           model.multicast(columns, 0);
-  };
   const double rows = double(shape.query.group);
   auto reduced = [&](double words) {
     return 2 * machine.vectorSetup +
@@ -57,9 +89,8 @@ KernelCost wsec::costOf(wse::CachedAttentionOp op,
   const double scores = double(shape.scoreCount());
   double round = model.copies(1, scores) + product(shape.mostKey, 1) +
                  double(shape.late()) * model.copies(1, asked) +
-                 model.copies(1, asked) + 2 * overTokens +
-                 2 * model.adds(1, share * asked) +
-                 model.functions(share * asked) + product(shape.mostValue, 0);
+                 model.copies(1, asked) + overTokens +
+                 shape.largestCycles(machine, shape.ownLargest, own);
   if (shape.softcap)
     round += model.adds(1, own * asked) + model.functions(own * asked);
   if (op.getSinks())
@@ -83,9 +114,8 @@ KernelCost wsec::costOf(wse::CachedAttentionOp op,
   }
   if (shape.spread())
     round += 2 * machine.vectorSetup + model.chain(columns, scores) +
-             sent(columns, scores) + gathered(scores);
+             sent(columns, scores);
   if (rows > 1) {
-    round += reduced(asked) + sent(rows, asked);
     head += multicastTokensCycles(
                 shape.query, double(shape.repeat * shape.mostKey), machine) +
             reduced(weighted);
@@ -93,8 +123,9 @@ KernelCost wsec::costOf(wse::CachedAttentionOp op,
   if (shape.query.span > 1)
     head += sent(rows, weighted);
   if (shape.moves())
-    head += gathered(inRow * double(shape.keySize / shape.perWord())) +
-            gathered(inRow * double(shape.valueSize / shape.perWord()));
+    for (int64_t size : {shape.keySize, shape.valueSize})
+      head +=
+          shape.gatheredCycles(machine, inRow * double(size / shape.perWord()));
   // A loop over heads has the guards of its instructions.
   const double guard = shape.spread() ? model.guard(shape.keys) : 0;
   head += instructionsOfHead * guard;

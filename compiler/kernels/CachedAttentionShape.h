@@ -52,6 +52,9 @@ struct CachedAttentionShape {
   std::optional<double> softcap;
   mlir::Type element;
   bool narrow; // of 16 bits: sums are made in f32
+  /// Whether rows weigh by the largest of their own scores, and correct that by
+  /// the largest of all, which comes meanwhile.
+  bool ownLargest;
 
   CachedAttentionShape(wse::CachedAttentionOp op, const Machine &machine)
       : CachedAttentionShape(op, machine, op.getFewScores()) {}
@@ -79,7 +82,14 @@ struct CachedAttentionShape {
     const int64_t most = fewScores ? fewCachedScoreWords : cachedScoreWords;
     while (round > 1 && (tokens % round || scoreCount() > most))
       --round;
+    ownLargest = largestCycles(machine, true, double(held)) <
+                 largestCycles(machine, false, double(held));
   }
+  /// Cycles from scores on of which a row has `own`, a round: with the largest
+  /// of all, or with own ones first.
+  double largestCycles(const Machine &machine, bool ownFirst, double own) const;
+  /// Along the columns of a head: `words` in all, of each a few.
+  double gatheredCycles(const Machine &machine, double words) const;
 
   bool spread() const { return columns > 1; }
   /// Whether queries and results move along their rows: where heads of queries
@@ -134,8 +144,8 @@ struct CachedAttentionShape {
            (narrow ? elements(movedQueries())
                    : beside(movedQueries(), scores)) +
            (spread() ? 2 : 1) * scores + (narrow ? elements(scores) : 0) +
-           2 * asked() + weightedCount() + beside(ownCount(), scores) +
-           beside(inverseCount(), asked()) +
+           (ownLargest ? 3 : 2) * asked() + weightedCount() +
+           beside(ownCount(), scores) + beside(inverseCount(), asked()) +
            (perWord() == 2 ? elements(movedResults())
                            : beside(movedResults(), scores));
   }

@@ -2,6 +2,8 @@
 
 #include "compiler/kernels/CachedTokens.h"
 
+#include "compiler/kernels/Selection.h"
+#include "compiler/kernels/Sources.h"
 #include "dialects/onnx/Lengths.h"
 
 using namespace mlir;
@@ -183,6 +185,45 @@ double multicastTokensCycles(const Layout &tokens, double wordsOfToken,
          std::max(model.chain(double(tokens.span), 0),
                   model.thereAndBack(double(tokens.tokens) * wordsOfToken)) +
          model.multicast(double(tokens.group), 0);
+}
+
+Value createCachedAttention(Operation *user, Selection &selection) {
+  auto op = cast<onnx::CachedAttentionOp>(user);
+  auto state = [&](Value present) {
+    return selection.stateOf(present.getDefiningOp<onnx::UpdateOp>());
+  };
+  wse::StateOp keys = state(op.getKeys()), values = state(op.getValues());
+  const int64_t repeat = op.getNumHeads() / op.getKvHeads();
+  Value query = selection.toState(op.getQ(), keys, repeat, op);
+  if (!query)
+    return {};
+  const wse::TokenTiling held =
+      wse::withHeadSize(wse::TokenTiling::of(values.getType()),
+                        shapeOf(op.getY()).back() / int64_t(op.getNumHeads()));
+  Value sinks;
+  if (op.getSinks()) {
+    wse::WeightAttr each = selection.asWeight(op.getSinks(), op);
+    if (!each)
+      return {};
+    const int64_t batch = held.getBatch(), count = op.getNumHeads();
+    const StridedView view =
+        stridedView(each).reshaped({1, 1, count})->expanded({batch, 1, count});
+    sinks = selection.load(withView(each, view),
+                           wse::TokenTiling(batch, 1).withColumns(
+                               wse::ColumnPlacement::Replicated),
+                           op);
+  }
+  const wse::TokenTiling tiling =
+      held.forState(tilingOf(query).getTokens(), repeat);
+  Type type = selection.tensorType(tiling, shapeOf(op.getY()).back(), query);
+  auto attention = selection.createFor<wse::CachedAttentionOp>(
+      op, type, query, FlatSymbolRefAttr::get(keys),
+      FlatSymbolRefAttr::get(values), selection.argumentsOf(op.getPosition()),
+      sinks, op.getNumHeadsAttr(), op.getKvHeadsAttr(),
+      selection.builder().getF64FloatAttr(op.getScale().convertToFloat()),
+      UnitAttr(), op.getSlidingWindowAttr(), op.getChunkedAttr(),
+      op.getSoftcapAttr());
+  return attention;
 }
 
 } // namespace wsec

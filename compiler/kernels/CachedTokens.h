@@ -92,6 +92,11 @@ void multicastTokens(RoutineBuilder &builder, const Tile &tokens,
 double multicastTokensCycles(const Layout &tokens, double wordsOfToken,
                              const Machine &machine);
 
+class Selection;
+/// The kernel of an attention to states, with queries as these lie.
+mlir::Value createCachedAttention(mlir::Operation *attention,
+                                  Selection &selection);
+
 } // namespace wsec
 
 #endif // COMPILER_KERNELS_CACHEDTOKENS_H

@@ -110,6 +110,61 @@ struct Arithmetic {
   }
 };
 
+/// Whether a step is a function of what lies in SRAM as the result.
+bool isFunctionOfAlike(wse::ElementwiseOp op, const ElementwisePlan &plan,
+                       const ElementwiseStep &step, const Machine &machine) {
+  if (functionCycles(step.opcode, machine) == 0 || step.sources.size() != 1 ||
+      plan.integers[step.slot])
+    return false;
+  const ElementwiseSource &source = step.sources.front();
+  return source.kind == ElementwiseSource::Slot
+             ? !plan.integers[source.index]
+             : source.kind == ElementwiseSource::Input &&
+                   elementTypeOf(op.getInputs()[source.index]) ==
+                       elementTypeOf(op.getResult());
+}
+
+/// Functions of a token along the rows, which all columns have: of each group
+/// of `pitch` columns one computes `each` elements.
+struct ColumnShares {
+  int64_t pitch = 0; ///< 0: columns compute all
+  int64_t perWord = 1;
+  int64_t all = 0;
+  int64_t each = 0; ///< in whole words
+
+  ColumnShares(wse::ElementwiseOp op, const ElementwisePlan &plan,
+               const Layout &layout, const Machine &machine) {
+    if (!wse::liesAlongRows(op.getResult()) ||
+        !streamedVectors(op, vectorsOf(op)).empty() ||
+        Arithmetic(op, plan).element != elementTypeOf(op.getResult()))
+      return;
+    perWord = isNarrow(op.getResult()) ? 2 : 1;
+    all = layout.pitch(machine.height);
+    for (int64_t columns = 2; columns <= machine.width; ++columns) {
+      ColumnShares other = *this;
+      other.pitch = columns;
+      other.each = llvm::alignTo(tileSizeMax(all, columns), perWord);
+      if (machine.width % columns == 0 &&
+          (!pitch || other.cycles(machine.functionCycles, machine) <
+                         cycles(machine.functionCycles, machine)))
+        *this = other;
+    }
+  }
+  bool has(wse::ElementwiseOp op, const ElementwisePlan &plan,
+           const ElementwiseStep &step, const Machine &machine) const {
+    const double function = functionCycles(step.opcode, machine);
+    return pitch && isFunctionOfAlike(op, plan, step, machine) &&
+           cycles(function, machine) < function * double(all);
+  }
+  double cycles(double function, const Machine &machine) const {
+    CostModel model(machine);
+    return double(each) * function + 4 * machine.vectorSetup +
+           std::max(model.chain(double(pitch), 0),
+                    model.thereAndBack(double(all / perWord))) +
+           model.multicast(double(pitch), 0);
+  }
+};
+
 /// Functions of few tokens, which most rows have none of, where that is faster:
 /// the first rows of a batch element compute `each` elements of its tokens, so
 /// many that neither they nor their results on the way north take longest.
@@ -144,22 +199,11 @@ struct RowShares {
   }
   /// Rows that compute some.
   int64_t used() const { return (all + each - 1) / each; }
-  /// Whether a step is shared: a function of what lies in SRAM as the result.
   bool has(wse::ElementwiseOp op, const ElementwisePlan &plan,
            const ElementwiseStep &step, const Layout &layout,
            const Machine &machine) const {
     const double function = functionCycles(step.opcode, machine);
-    if (!rows || function == 0 || step.sources.size() != 1 ||
-        plan.integers[step.slot])
-      return false;
-    const ElementwiseSource &source = step.sources.front();
-    const bool isAlike =
-        source.kind == ElementwiseSource::Slot
-            ? !plan.integers[source.index]
-            : source.kind == ElementwiseSource::Input &&
-                  elementTypeOf(op.getInputs()[source.index]) ==
-                      elementTypeOf(op.getResult());
-    return isAlike &&
+    return rows && isFunctionOfAlike(op, plan, step, machine) &&
            cycles(function, layout, machine) <
                function * double(layout.words(machine.width, machine.height));
   }
@@ -190,6 +234,14 @@ bool sharesRows(wse::ElementwiseOp op, const ElementwisePlan &plan,
   });
 }
 
+/// Whether columns do.
+bool sharesColumns(wse::ElementwiseOp op, const ElementwisePlan &plan,
+                   const ColumnShares &shares, const Machine &machine) {
+  return llvm::any_of(plan.steps, [&](const ElementwiseStep &step) {
+    return shares.has(op, plan, step, machine);
+  });
+}
+
 class Elementwise final : public KernelFor<wse::ElementwiseOp> {
   KernelCost costOf(wse::ElementwiseOp op, const Machine &machine) const final;
   bool mayOverwriteOf(wse::ElementwiseOp op, unsigned index) const final;
@@ -197,6 +249,8 @@ class Elementwise final : public KernelFor<wse::ElementwiseOp> {
   SmallVector<Relay> relays() const final {
     SmallVector<Relay> relays = columnRelays();
     relays.append(batchRelays());
+    relays.append({{StreamPattern::RowWest, StreamPattern::RowWest},
+                   {StreamPattern::RowWest, StreamPattern::HeadCast}});
     return relays;
   }
   SmallVector<StreamNeed> streamsOf(wse::ElementwiseOp op,
@@ -206,8 +260,16 @@ class Elementwise final : public KernelFor<wse::ElementwiseOp> {
     if (!streamedVectors(op, vectorsOf(op)).empty())
       needs = columnStreams(layout, machine);
     FailureOr<ElementwisePlan> plan = planOf(op);
-    if (succeeded(plan) && sharesRows(op, *plan, machine))
+    if (failed(plan))
+      return needs;
+    if (sharesRows(op, *plan, machine))
       needs.append(batchStreams(layout));
+    if (const ColumnShares shares(op, *plan, layout, machine);
+        sharesColumns(op, *plan, shares, machine))
+      needs.append(
+          {{StreamPattern::RowWest, {}},
+           {StreamPattern::HeadCast,
+            {machine.width / shares.pitch, shares.pitch, shares.pitch}}});
     return needs;
   }
   SmallVector<HostFlow> flowsOf(wse::ElementwiseOp op,
@@ -224,11 +286,15 @@ class Elementwise final : public KernelFor<wse::ElementwiseOp> {
     const Arithmetic arithmetic(op, *plan);
     const Layout layout = Layout::of(op.getResult(), machine.height);
     const RowShares shares(op, *plan, layout, machine);
+    const ColumnShares columns(op, *plan, layout, machine);
     return arithmetic.temporaries(*plan) *
                wordsOf(arithmetic.element,
                        layout.words(machine.width, machine.height)) +
            (sharesRows(op, *plan, machine)
                 ? wordsOf(arithmetic.element, shares.all)
+                : 0) +
+           (sharesColumns(op, *plan, columns, machine)
+                ? wordsOf(arithmetic.element, columns.each)
                 : 0);
   }
 
@@ -313,17 +379,20 @@ KernelCost Elementwise::costOf(wse::ElementwiseOp op,
   double channels = layout.pitch(machine.height);
   const bool halves = computesInHalves(op, *plan);
   const RowShares shares(op, *plan, layout, machine);
-  auto isShared = [&](const ElementwiseStep &step) {
-    return shares.has(op, *plan, step, layout, machine);
-  };
+  const ColumnShares columns(op, *plan, layout, machine);
   auto compute = [&](double features, bool least) {
     double elements = features * channels, cycles = 0;
     for (const ElementwiseStep &step : plan->steps)
-      if (!isShared(step))
+      if (shares.has(op, *plan, step, layout, machine))
+        cycles += least ? 0
+                        : shares.cycles(functionCycles(step.opcode, machine),
+                                        layout, machine);
+      else if (columns.has(op, *plan, step, machine))
+        cycles += least ? 0
+                        : columns.cycles(functionCycles(step.opcode, machine),
+                                         machine);
+      else
         cycles += stepCycles(step, elements, halves, machine);
-      else if (!least)
-        cycles += shares.cycles(functionCycles(step.opcode, machine), layout,
-                                machine);
     return cycles;
   };
   double features = layout.features.largest(machine.width);
@@ -375,6 +444,36 @@ static void overRows(RoutineBuilder &b, const Tile &out, Opcode opcode,
   b.where(s.less(s.py(), layout.batch * rows), share);
 }
 
+/// result = opcode(source) of the elements of a row, of which the columns of a
+/// group compute as many each.
+static void overColumns(RoutineBuilder &b, const Tile &out, Opcode opcode,
+                        const ColumnShares &shares, const std::string &own,
+                        Operand source, const Operand &result) {
+  ScalarBuilder &s = b.scalars();
+  auto inWords = [&](Value elements) {
+    return s.div(s.add(elements, shares.perWord - 1), shares.perWord);
+  };
+  auto asWords = [&](const std::string &buffer) {
+    return shares.perWord == 2 ? b.wordsOf(buffer) : buffer;
+  };
+  Value column = s.mod(s.px(), shares.pitch), total = out.channels;
+  Value first = s.min(s.mul(column, shares.each), total);
+  Value end = s.min(s.mul(s.add(column, 1), shares.each), total);
+  source.offset = source.offset + Affine(first);
+  b.vector(opcode, {1, s.sub(end, first)}, Operand::memory(own, 0, {1, 1}),
+           {source});
+  GroupBlock block;
+  block.extents = {s.sub(inWords(end), inWords(first))};
+  block.own = Operand::memory(asWords(own), 0, {1});
+  block.wordsBehind = s.sub(inWords(total), inWords(end));
+  block.anyBehind = s.less(end, total);
+  block.anyOwn = s.less(first, end);
+  multicastBlocks(b, {shares.pitch, StreamPattern::HeadCast}, block,
+                  {inWords(total)},
+                  Operand::memory(asWords(result.buffer), 0, {1}),
+                  Operand::fabric(b.color(StreamPattern::HeadCast)));
+}
+
 LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
                                    RoutineBuilder &b) const {
   FailureOr<ElementwisePlan> plan = planOf(op);
@@ -403,8 +502,8 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
     inputs.push_back(
         memory(b.tile(input).buffer,
                stepsOf(Layout::of(input, b.height()), layout, b.height())));
-  InputSteps own = {out.pitch, layout.tokens, 1};
-  const Operand result = memory(out.buffer, own);
+  InputSteps steps = {out.pitch, layout.tokens, 1};
+  const Operand result = memory(out.buffer, steps);
   const Arithmetic arithmetic(op, *plan);
   if (arithmetic.ownSlot)
     slots.push_back(result);
@@ -415,14 +514,17 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
       element = types.getI32Type();
     slots.push_back(memory(
         b.scratch("temporary", layout.words(b.width(), b.height()), element),
-        own));
+        steps));
   }
 
   const RowShares shares(op, *plan, layout, b.machine());
+  const ColumnShares columns(op, *plan, layout, b.machine());
   auto isShared = [&](const ElementwiseStep &step) {
     return shares.has(op, *plan, step, layout, b.machine());
   };
-  std::string all;
+  std::string all, own;
+  if (sharesColumns(op, *plan, columns, b.machine()))
+    own = b.scratch("of_column", columns.each, arithmetic.element);
   if (sharesRows(op, *plan, b.machine()))
     all = b.scratch("of_all_rows", shares.all, arithmetic.element);
   auto run = [&](ArrayRef<ElementwiseStep> steps) {
@@ -460,6 +562,11 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
       if (isShared(step)) {
         overRows(b, out, step.opcode, shares, all, sources.front(),
                  last ? result : slot);
+        continue;
+      }
+      if (columns.has(op, *plan, step, b.machine())) {
+        overColumns(b, out, step.opcode, columns, own, sources.front(),
+                    last ? result : slot);
         continue;
       }
       b.vector(step.opcode, extents, last && !reads ? result : slot, sources,

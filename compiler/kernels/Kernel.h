@@ -280,6 +280,10 @@ double startCycles(const Machine &machine, bool streams);
 /// All kernels, in the order of the list in CMakeLists.txt.
 llvm::ArrayRef<const Kernel *> allKernels();
 
+/// The program, or another in its place, with tokens that lie along the rows
+/// between products where that takes fewer cycles.
+wse::ProgramOp layAlongRows(wse::ProgramOp program, const Machine &machine);
+
 /// What constraints of a plan call the kernels of a program: by operation,
 /// nodes, and the how many-th of these it is: "matmul head/MatMul 0".
 std::vector<std::string> planNames(wse::ProgramOp program);

@@ -45,6 +45,14 @@ public:
   mlir::RankedTensorType resultType() const {
     return llvm::cast<mlir::RankedTensorType>(getResult().getType());
   }
+  /// The type of the result in a row, where it lies along the rows.
+  mlir::RankedTensorType rowResultType() const {
+    const mlir::RankedTensorType type = resultType();
+    if (!wse::liesAlongRows(type))
+      return type;
+    return wse::TokenTiling(1, 1).type(wse::TokenTiling::of(type).getTokens(),
+                                       type.getElementType());
+  }
   mlir::Value getResult() const { return result; }
   wse::WeightAttr getWeight() const { return weight; }
   std::optional<wse::WeightAttr> getBias() const { return bias; }

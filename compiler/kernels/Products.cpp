@@ -29,103 +29,377 @@ TogetherShape shapeOf(wse::ProductsOp op, const Machine &machine) {
   return TogetherShape(formsOf(op), machine);
 }
 
+/// Those of an input along the rows.
+std::optional<RowsProducts> ofRows(wse::ProductsOp op, const Machine &machine) {
+  if (!wse::liesAlongRows(op.getInput()))
+    return std::nullopt;
+  return RowsProducts(formsOf(op), machine);
+}
+
+bool canBe(wse::ProductsOp op, const Machine &machine) {
+  if (auto products = ofRows(op, machine))
+    return products->canBe(machine);
+  return shapeOf(op, machine).canBe(machine) &&
+         llvm::all_equal(llvm::map_range(op.getResults(), [](Value result) {
+           return wse::liesAlongRows(result);
+         }));
+}
+
 class Products final : public KernelFor<wse::ProductsOp> {
   KernelCost costOf(wse::ProductsOp op, const Machine &machine) const final {
-    KernelCost cost = shapeOf(op, machine).cost(machine);
+    const auto product = ofRows(op, machine);
+    KernelCost cost =
+        product ? product->cost(machine) : shapeOf(op, machine).cost(machine);
+    const CostModel model(machine, isNarrow(op.getInput()));
     for (const MatmulForm &form : formsOf(op))
-      cost.lowerBound += productBound(form, machine);
+      cost.lowerBound +=
+          model.leastFmacs(double(form.getWeight().getType().getNumElements()) /
+                           machine.peCount());
     return cost;
   }
   std::optional<HeldWeight> held(Operation *op, int, wse::WeightAttr weight,
                                  const Machine &machine) const final {
-    for (const MatmulForm &form : formsOf(cast<wse::ProductsOp>(op)))
+    auto products = cast<wse::ProductsOp>(op);
+    if (auto product = ofRows(products, machine))
+      return product->held(weight);
+    for (const MatmulForm &form : formsOf(products))
       if (form.getWeight() == weight)
         return heldStationary(form, machine);
+    if (products.getScale() == weight)
+      return heldVector(products.getInput(), weight, machine);
     return std::nullopt;
   }
   SmallVector<Relay> relays() const final { return stationaryRelays(); }
   SmallVector<StreamNeed> streamsOf(wse::ProductsOp op,
                                     const Machine &machine) const final {
-    return sumStreams(machine, double(shapeOf(op, machine).sums()));
+    if (auto product = ofRows(op, machine))
+      return product->streams(machine);
+    const TogetherShape shape = shapeOf(op, machine);
+    return sumStreams(machine, double(shape.sums()), shape.toRows);
   }
   int64_t scratchWords(wse::ProductsOp op, const Machine &machine) const final {
+    if (auto product = ofRows(op, machine))
+      return product->scratchWords();
     return shapeOf(op, machine).words();
   }
   LogicalResult lowerOp(wse::ProductsOp op, RoutineBuilder &b) const final {
     const SmallVector<MatmulForm> forms = formsOf(op);
-    for (const MatmulForm &form : forms)
-      if (!form.residentWeight())
-        return op.emitOpError("needs ")
-               << form.getWeight().getName() << " on the wafer";
-    if (!shapeOf(op, b.machine()).canBe(b.machine()))
+    for (wse::WeightAttr weight : wse::allWeights(op))
+      if (!wse::residentOf(op, weight))
+        return op.emitOpError("needs ") << weight.getName() << " on the wafer";
+    if (!canBe(op, b.machine()))
       return op.emitOpError("cannot keep its weights in the ")
              << b.width() << "x" << b.height()
              << " PEs: each has as many result features as rows, and more than "
                 "one row and column";
-    lowerTogether(forms, b);
+    if (auto product = ofRows(op, b.machine()))
+      product->lower(b);
+    else
+      lowerTogether(forms, b);
     return success();
   }
 };
 
-} // namespace
-
-/// Whether a launch of all takes fewer cycles than one of each.
-static bool areFaster(ArrayRef<MatmulForm> forms, const Machine &machine) {
-  double apart = 0;
-  for (const MatmulForm &form : forms)
-    apart += TogetherShape(form, machine).cost(machine).total();
-  return TogetherShape(forms, machine).cost(machine).total() < apart;
+/// A constant that may stay.
+bool mayStay(Operation *op, wse::WeightAttr weight) {
+  wse::ParameterOp parameter = wse::parameterOf(op, weight);
+  return parameter && !parameter.getTrainable();
 }
 
-/// Those of one token, with constants and no bias, that have room together.
-bool joinProducts(ArrayRef<MatmulForm> products, const Machine &machine) {
-  SmallVector<MatmulForm> forms;
+/// Whether it is of one token, with constants and no bias.
+bool isAlike(const MatmulForm &product) {
+  const wse::TokenTiling tiling = tilingOf(product.getInput());
+  return !product.getBias() && !product.getEntry() &&
+         mayStay(product, product.getWeight()) && !isBatched(product) &&
+         tiling.getBatch() * tiling.getTokens() == 1 && tiling.splitsRows() &&
+         elementTypeOf(product.getInput()) ==
+             elementTypeOf(product.getResult());
+}
+
+double cyclesOf(Operation *op, const Machine &machine) {
+  return findKernel(op)->cost(op, machine).total();
+}
+
+/// The norm that all of these are of, and nobody else reads; null: there is
+/// none.
+wse::RMSNormOp normOf(ArrayRef<MatmulForm> forms) {
+  auto norm = forms.front().getInput().getDefiningOp<wse::RMSNormOp>();
+  auto isOne = [&](Operation *user) {
+    return llvm::any_of(forms, [&](const MatmulForm &form) {
+      return static_cast<Operation *>(form) == user;
+    });
+  };
+  return norm && !norm.getByHead() && mayStay(norm, norm.getScale()) &&
+                 llvm::all_of(norm->getUsers(), isOne)
+             ? norm
+             : wse::RMSNormOp();
+}
+
+/// One operation of all of these, beside them.
+wse::ProductsOp together(ArrayRef<MatmulForm> forms, wse::RMSNormOp norm) {
   SmallVector<Attribute> weights, nodes, values;
   llvm::SetVector<Attribute> absorbed;
-  Operation *first = products.front();
+  Operation *first = forms.front();
   OpBuilder builder(first);
-  for (const MatmulForm &product : products) {
-    Operation *op = product;
-    wse::ParameterOp parameter = wse::parameterOf(op, product.getWeight());
-    const wse::TokenTiling tiling = tilingOf(product.getInput());
-    if (product.getBias() || product.getEntry() || !parameter ||
-        parameter.getTrainable() || isBatched(product) ||
-        tiling.getBatch() * tiling.getTokens() != 1 || !tiling.splitsRows() ||
-        elementTypeOf(product.getInput()) != elementTypeOf(product.getResult()))
-      continue;
-    forms.emplace_back(product);
-    if (!TogetherShape(forms, machine).canBe(machine)) {
-      forms.pop_back();
-      continue;
-    }
-    weights.push_back(product.getWeight());
+  auto names = [&](Operation *op) {
     llvm::append_range(nodes, cast<wse::KernelOp>(op).getNodeNames());
     if (auto its = op->getAttrOfType<ArrayAttr>(onnx::absorbedAttrName))
       absorbed.insert_range(its);
+  };
+  if (norm)
+    names(norm);
+  for (const MatmulForm &form : forms) {
+    names(form);
+    weights.push_back(form.getWeight());
+    Operation *op = form;
     auto its = op->getAttrOfType<ArrayAttr>(onnx::valuesAttrName);
     values.push_back(its ? its[0] : builder.getArrayAttr({}));
   }
-  if (forms.size() < 2 || !areFaster(forms, machine))
-    return false;
-  first = forms.front();
-  builder.setInsertionPoint(first);
   auto all = createKernel<wse::ProductsOp>(
       builder, first->getLoc(), builder.getArrayAttr(nodes),
       cast<wse::KernelOp>(first).getRegionRef(),
       llvm::map_to_vector(
           forms,
           [](const MatmulForm &form) -> Type { return form.resultType(); }),
-      forms.front().getInput(), builder.getArrayAttr(weights));
+      norm ? norm.getInput() : forms.front().getInput(),
+      norm ? norm.getScaleAttr() : wse::WeightAttr(),
+      norm ? norm.getEpsilonAttr() : FloatAttr(),
+      builder.getArrayAttr(weights));
   if (!absorbed.empty())
     all->setAttr(onnx::absorbedAttrName,
                  builder.getArrayAttr(absorbed.getArrayRef()));
   all->setAttr(onnx::valuesAttrName, builder.getArrayAttr(values));
-  for (auto [form, result] : llvm::zip_equal(forms, all.getResults())) {
-    form.getResult().replaceAllUsesWith(result);
-    Operation *product = form;
-    product->erase();
+  return all;
+}
+
+/// Whether others read a weight of the kernel: then it would stay twice, in two
+/// ways.
+bool sharesWeights(Operation *op) {
+  auto reads = [&](wse::KernelOp kernel) {
+    return kernel != op &&
+           llvm::any_of(wse::allWeights(kernel), [&](wse::WeightAttr weight) {
+             return llvm::any_of(wse::allWeights(op), [&](wse::WeightAttr its) {
+               return its.getName() == weight.getName();
+             });
+           });
+  };
+  return llvm::any_of(op->getParentOfType<wse::ProgramOp>().kernels(), reads);
+}
+
+/// Of one token in a row, that type along the rows; null: it is of another.
+Type alongRows(Value value) {
+  const auto type = cast<RankedTensorType>(value.getType());
+  const wse::TokenTiling tiling = tilingOf(value);
+  if (tiling.getBatch() * tiling.getTokens() != 1 || !tiling.splitsRows() ||
+      wse::featuresOf(type) < 2 || !isa<FloatType>(type.getElementType()))
+    return {};
+  return wse::TokenTiling(1, wse::featuresOf(type))
+      .withColumns(wse::ColumnPlacement::Replicated)
+      .type(1, type.getElementType());
+}
+
+/// Has a product of what is made, element by element, of the results of
+/// products take it along the rows, where that takes fewer cycles: there is no
+/// way north, and none down the columns, between them.
+///
+///   %g, %u = products %x      in a row    -> along the rows
+///   %m = elementwise %g, %u   in a row    -> along the rows
+///   %y = matmul %m            in a row       sums go north
+bool takeAlongRows(const MatmulForm &last, const Machine &machine) {
+  auto between = last.getInput().getDefiningOp<wse::ElementwiseOp>();
+  if (!between || sharesWeights(last) || !between.getVectors().empty() ||
+      !between.getResult().hasOneUse() || between.getInputs().empty())
+    return false;
+  auto products = between.getInputs()[0].getDefiningOp<wse::ProductsOp>();
+  if (!products || wse::liesAlongRows(products.getInput()) ||
+      llvm::any_of(between.getInputs(),
+                   [&](Value input) {
+                     return input.getDefiningOp() != products ||
+                            input.getType() != between.getResult().getType();
+                   }) ||
+      llvm::any_of(products->getUsers(),
+                   [&](Operation *user) { return user != between; }))
+    return false;
+  const RankedTensorType before = between.getResult().getType();
+  const Type along = alongRows(between.getResult());
+  if (!along)
+    return false;
+  auto set = [&](Type type) {
+    for (Value result : products.getResults())
+      result.setType(type);
+    between.getResult().setType(cast<RankedTensorType>(type));
+  };
+  const double cycles = TogetherShape(last, machine).cost(machine).total() +
+                        cyclesOf(products, machine) +
+                        cyclesOf(between, machine);
+  set(along);
+  wse::ProductsOp its = together(last, {});
+  if (canBe(products, machine) && canBe(its, machine) &&
+      cyclesOf(products, machine) + cyclesOf(between, machine) +
+              cyclesOf(its, machine) <
+          cycles) {
+    last.getResult().replaceAllUsesWith(its.getResult(0));
+    static_cast<Operation *>(last)->erase();
+    return true;
   }
-  return true;
+  its.erase();
+  set(before);
+  return false;
+}
+
+/// A sum of a value and the product of another, with weights of its own.
+struct ResidualSum {
+  wse::ElementwiseOp sum;
+  wse::MatmulOp product;
+  Value other;
+
+  static std::optional<ResidualSum> of(wse::ElementwiseOp op) {
+    const ValueRange inputs = op.getInputs();
+    if (inputs.size() != 2 || !op.getVectors().empty() ||
+        !alongRows(op.getResult()) || llvm::any_of(inputs, [&](Value input) {
+          return input.getType() != op.getResult().getType();
+        }))
+      return std::nullopt;
+    for (int i : {0, 1})
+      if (auto product = inputs[i].getDefiningOp<wse::MatmulOp>();
+          product && inputs[i].hasOneUse() && isAlike(MatmulForm(product)) &&
+          !sharesWeights(product))
+        return ResidualSum{op, product, inputs[1 - i]};
+    return std::nullopt;
+  }
+};
+
+Value turned(Value value, Type type, OpBuilder &builder) {
+  auto maker = cast<wse::KernelOp>(value.getDefiningOp());
+  return createKernel<wse::RedistributeOp>(
+      builder, value.getLoc(), maker.getNodeNames(), maker.getRegionRef(), type,
+      value, builder.getI64IntegerAttr(1));
+}
+
+/// Has products alternate: what they add to one another lies along the rows,
+/// what they make of that in a row. So none brings its results back to where
+/// its input was: each has one way less, or two.
+///
+///   %q = products %x       along the rows -> in a row
+///   %o = attention %q      in a row
+///   %p = products %o       in a row       -> along the rows
+///   %y = %x + %p           along the rows
+bool alternate(Block &block, const Machine &machine) {
+  SmallVector<ResidualSum> sums;
+  llvm::SmallDenseMap<Value, Value> along; // what sums are of, and they
+  for (auto op : block.getOps<wse::ElementwiseOp>())
+    if (auto sum = ResidualSum::of(op)) {
+      sums.push_back(*sum);
+      along[op.getResult()] = op.getResult();
+    }
+  for (ResidualSum &its : sums) {
+    const Type inRow = its.sum.getResult().getType();
+    const Type type = alongRows(its.sum.getResult());
+    OpBuilder builder(its.sum);
+    wse::ProductsOp product = together(MatmulForm(its.product), {});
+    product.getResult(0).setType(type);
+    Value &other = along[its.other];
+    if (!other) {
+      builder.setInsertionPointAfterValue(its.other);
+      other = turned(its.other, type, builder);
+    }
+    its.sum->replaceUsesOfWith(its.other, other);
+    its.sum->replaceUsesOfWith(its.product.getResult(), product.getResult(0));
+    its.product.erase();
+    its.sum.getResult().setType(cast<RankedTensorType>(type));
+    if (!canBe(product, machine))
+      return false;
+    Value back;
+    for (OpOperand &use : llvm::make_early_inc_range(its.sum->getUses())) {
+      Operation *user = use.getOwner();
+      if (llvm::any_of(sums,
+                       [&](const ResidualSum &sum) {
+                         return sum.sum == user && sum.other == use.get();
+                       }) ||
+          (isa<wse::ProductsOp>(user) && !sharesWeights(user)))
+        continue;
+      if (!back) {
+        builder.setInsertionPointAfter(its.sum);
+        back = turned(its.sum.getResult(), inRow, builder);
+      }
+      if (back.getDefiningOp() != user)
+        use.set(back);
+    }
+  }
+  return llvm::all_of(block.getOps<wse::ProductsOp>(),
+                      [&](wse::ProductsOp op) { return canBe(op, machine); });
+}
+
+double cyclesOf(wse::ProgramOp program, const Machine &machine) {
+  double cycles = 0;
+  for (wse::KernelOp kernel : program.kernels()) {
+    auto product = dyn_cast<wse::MatmulOp>(*kernel);
+    if (product && isAlike(MatmulForm(product)))
+      cycles +=
+          TogetherShape(MatmulForm(product), machine).cost(machine).total();
+    else if (findKernel(kernel))
+      cycles += cyclesOf(kernel, machine);
+  }
+  return cycles;
+}
+
+} // namespace
+
+wse::ProgramOp layAlongRows(wse::ProgramOp program, const Machine &machine) {
+  OpBuilder builder(program->getContext());
+  builder.setInsertionPointAfter(program);
+  auto other = cast<wse::ProgramOp>(builder.clone(*program));
+  const bool alternates = llvm::all_of(other.entryBlocks(), [&](Block *block) {
+    return alternate(*block, machine);
+  });
+  for (Block *block : program.entryBlocks())
+    for (auto product :
+         llvm::make_early_inc_range(block->getOps<wse::MatmulOp>()))
+      if (isAlike(MatmulForm(product)))
+        takeAlongRows(MatmulForm(product), machine);
+  if (!alternates || cyclesOf(other, machine) >= cyclesOf(program, machine))
+    std::swap(program, other);
+  program.erase();
+  return other;
+}
+
+/// Those that have room together, with the norm that they are of.
+bool joinProducts(ArrayRef<MatmulForm> products, const Machine &machine) {
+  SmallVector<MatmulForm> forms;
+  double apart = 0;
+  for (const MatmulForm &product : products) {
+    if (!isAlike(product))
+      continue;
+    forms.push_back(product);
+    if (TogetherShape(forms, machine).canBe(machine))
+      apart += TogetherShape(product, machine).cost(machine).total();
+    else
+      forms.pop_back();
+  }
+  if (forms.empty())
+    return false;
+  for (wse::RMSNormOp norm : {normOf(forms), wse::RMSNormOp()}) {
+    // Results that only leave the wafer may do so piece by piece.
+    if (forms.size() < 2 &&
+        (!norm || llvm::any_of(forms.front().getResult().getUsers(),
+                               llvm::IsaPred<wse::StoreOp>)))
+      continue;
+    wse::ProductsOp all = together(forms, norm);
+    if (!shapeOf(all, machine).canBe(machine) ||
+        cyclesOf(all, machine) >=
+            apart + (norm ? cyclesOf(norm, machine) : 0)) {
+      all.erase();
+      continue;
+    }
+    for (auto [form, result] : llvm::zip_equal(forms, all.getResults())) {
+      form.getResult().replaceAllUsesWith(result);
+      static_cast<Operation *>(form)->erase();
+    }
+    if (norm)
+      norm.erase();
+    return true;
+  }
+  return false;
 }
 
 WSEC_DEFINE_KERNEL(Products)

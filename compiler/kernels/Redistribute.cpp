@@ -3,7 +3,12 @@
 // Features to other columns: each row multicasts all its elements, every PE
 // keeps a window of them. Where heads are repeated, a PE that owns several
 // takes what they show into a window of its own and repeats it from there.
+//
+// A token that is to lie along the rows goes down the columns, and each row is
+// gathered of what its columns have of its features; or back, each column of
+// what its rows have, to the row of the token.
 
+#include "compiler/kernels/CachedTokens.h"
 #include "compiler/kernels/KernelLibrary.h"
 
 using namespace mlir;
@@ -45,8 +50,26 @@ Move moveOf(wse::RedistributeOp op) {
           int64_t(op.getRepeat())};
 }
 
+bool turns(RankedTensorType from, RankedTensorType to) {
+  return !wse::TokenTiling::of(from).sameRows(wse::TokenTiling::of(to));
+}
+
+/// Of features that begin at `first` of a tensor and end before `end` those
+/// between two others.
+struct Overlap {
+  Value count;
+  Value offset; ///< of the first of them in the former
+  Overlap(ScalarBuilder &s, Value first, Value end, Value from, Value to)
+      : count(s.max(s.sub(s.min(end, to), s.max(first, from)), 0)),
+        offset(s.mul(s.less(0, count), s.max(s.sub(from, first), 0))) {}
+};
+
 class Redistribute final : public KernelFor<wse::RedistributeOp> {
-  SmallVector<Relay> relays() const final { return rowRelays(); }
+  SmallVector<Relay> relays() const final {
+    SmallVector<Relay> relays = rowRelays();
+    relays.append(gatherColumnRelays());
+    return relays;
+  }
   Value moved(Operation *op) const final { return op->getResult(0); }
 
   KernelCost costOf(wse::RedistributeOp op,
@@ -54,18 +77,33 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
     const Move move = moveOf(op);
     return redistributeCost(move.from, move.to, move.repeat, machine);
   }
-  SmallVector<StreamNeed> streamsOf(wse::RedistributeOp,
+  SmallVector<StreamNeed> streamsOf(wse::RedistributeOp op,
                                     const Machine &machine) const final {
-    return rowStreams(machine);
+    const bool isTurned = turns(op.getInput().getType(), op.getType());
+    if (isTurned && wse::liesAlongRows(op.getInput()))
+      return gatherColumnStreams(machine);
+    SmallVector<StreamNeed> needs = rowStreams(machine);
+    if (isTurned)
+      needs.append(batchStreams(Layout::of(op.getInput(), machine.height)));
+    return needs;
   }
 
   int64_t scratchWords(wse::RedistributeOp op,
                        const Machine &machine) const final {
-    return moveOf(op).windowWords(machine);
+    if (!turns(op.getInput().getType(), op.getType()))
+      return moveOf(op).windowWords(machine);
+    return wse::liesAlongRows(op.getInput())
+               ? 0
+               : wordsOf(elementTypeOf(op.getInput()),
+                         heardFeatures(op, machine));
   }
 
   LogicalResult lowerOp(wse::RedistributeOp op, RoutineBuilder &b) const final {
     ScalarBuilder &s = b.scalars();
+    if (turns(op.getInput().getType(), op.getType())) {
+      (wse::liesAlongRows(op.getInput()) ? toRow : toRows)(op, b);
+      return success();
+    }
     const Pairing pairing = moveOf(op).pairing(b.machine());
     Tile in = b.tile(op.getInput(), pairing);
     Tile out = b.tile(op.getResult(), pairing);
@@ -104,6 +142,56 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
   }
 
 private:
+  static int64_t heardFeatures(wse::RedistributeOp op, const Machine &machine) {
+    return Layout::of(op.getInput(), machine.height)
+        .features.largest(machine.width);
+  }
+  static void toRows(wse::RedistributeOp op, RoutineBuilder &b) {
+    ScalarBuilder &s = b.scalars();
+    const Tile in = b.tile(op.getInput()), out = b.tile(op.getResult());
+    const std::string heard = b.scratch("heard", heardFeatures(op, b.machine()),
+                                        elementTypeOf(op.getInput()));
+    const Operand column = Operand::memory(heard, 0, {1});
+    multicastTokens(b, in, {in.channels, in.features},
+                    Operand::memory(in.buffer, 0, {1, in.pitch}), in.features,
+                    {in.features}, column);
+    const Value end = s.add(out.firstToken, out.channels);
+    const Value features = s.add(in.firstFeature, in.features);
+    const Overlap own(s, in.firstFeature, features, out.firstToken, end);
+    if (b.width() == 1)
+      return b.vector(Opcode::Mov, {out.channels},
+                      Operand::memory(out.buffer, 0, {1}),
+                      {Operand::memory(heard, own.offset, {1})});
+    GroupBlock block;
+    block.extents = {own.count};
+    block.own = Operand::memory(heard, own.offset, {1});
+    block.wordsBehind = s.max(s.sub(end, s.max(features, out.firstToken)), 0);
+    block.anyBehind = s.less(features, end);
+    block.anyOwn = s.less(0, own.count);
+    multicastBlocks(b, PEGroups::wholeRow(b.machine()), block, {out.channels},
+                    Operand::memory(out.buffer, 0, {1}),
+                    Operand::fabric(b.color(StreamPattern::RowCast)));
+  }
+  static void toRow(wse::RedistributeOp op, RoutineBuilder &b) {
+    ScalarBuilder &s = b.scalars();
+    const Tile in = b.tile(op.getInput()), out = b.tile(op.getResult());
+    const Value end = s.add(out.firstFeature, out.features);
+    const Value rowEnd = s.add(in.firstToken, in.channels);
+    const Overlap own(s, in.firstToken, rowEnd, out.firstFeature, end);
+    b.start(
+        FillThread, Opcode::Mov, {out.features, out.channels},
+        Operand::memory(out.buffer, 0, {out.pitch, 1}),
+        {Operand::fabric(b.color(StreamPattern::KeyCast), 2).windowed(0, 1)});
+    gatherColumn(b, columnPitch(b.machine()), {own.count},
+                 Operand::memory(in.buffer, own.offset, {1}), [&](Value row) {
+                   Value upTo = RoutineBuilder::tokensBefore(s, in.layout, row);
+                   return s.max(
+                       s.sub(s.min(end, upTo), s.max(out.firstFeature, rowEnd)),
+                       0);
+                 });
+    b.await(FillThread);
+  }
+
   /// Heads that a PE owns; without them all of the tensor.
   struct Heads {
     Value first, count;
@@ -145,6 +233,28 @@ private:
 
 KernelCost redistributeCost(RankedTensorType from, RankedTensorType to,
                             int64_t repeat, const Machine &machine) {
+  CostModel turn(machine);
+  KernelCost turned;
+  if (turns(from, to))
+    turned.lowerBound = turn.leastAcross(double(machine.height));
+  if (turns(from, to) && wse::liesAlongRows(from)) {
+    turned.serial =
+        gatherColumnCycles(machine, machine.height) +
+        turn.multicast(double(machine.height), 0) +
+        2 * double(
+                Layout::of(to, machine.height).features.largest(machine.width));
+    return turned;
+  }
+  if (turns(from, to)) {
+    const Layout token = Layout::of(from, machine.height);
+    turned.serial =
+        multicastTokensCycles(
+            token, double(token.features.largest(machine.width)), machine) +
+        multicastRowCycles(
+            machine,
+            double(Layout::of(to, machine.height).pitch(machine.height)));
+    return turned;
+  }
   const Move move = {from, to, repeat};
   const Pairing pairing = move.pairing(machine);
   Layout layout = layoutOf(to, pairing, machine);

@@ -68,6 +68,22 @@ struct Chain {
   Value begins, inner, ends;
   Affine onward, incoming;
 
+  /// On a microthread each PE has one of these instructions.
+  void start(RoutineBuilder &b, Thread thread, Opcode opcode, StringRef buffer,
+             Affine words) const {
+    ScalarBuilder &s = b.scalars();
+    const Operand mine = Operand::memory(buffer, 0, {1});
+    const Operand arriving = Operand::fabric(incoming);
+    const Operand next = Operand::fabric(onward);
+    b.start(thread, opcode, {words}, mine, {mine, arriving}, ends);
+    b.where(s.logicalNot(ends), [&] {
+      b.start(thread, Opcode::Mov, {words}, next, {mine}, begins);
+      b.where(s.logicalNot(begins), [&] {
+        b.start(thread, opcode, {words}, next, {mine, arriving}, inner);
+      });
+    });
+  }
+
   void combine(RoutineBuilder &b, Opcode opcode, StringRef buffer, Affine words,
                const Combined *at = nullptr) const {
     Operand mine = Operand::memory(buffer, 0, {1});
@@ -198,10 +214,7 @@ double allReduceCycles(const Machine &machine, double words) {
          CostModel(machine).multicast(machine.width, words);
 }
 
-void reduceGroups(RoutineBuilder &b, const PEGroups &groups, Opcode opcode,
-                  StringRef buffer, Affine words, const Combined *at) {
-  if (groups.used == 1)
-    return;
+static Chain chainOf(RoutineBuilder &b, const PEGroups &groups) {
   ScalarBuilder &s = b.scalars();
   Place place(b, groups);
   Chain chain;
@@ -217,13 +230,17 @@ void reduceGroups(RoutineBuilder &b, const PEGroups &groups, Opcode opcode,
                     : s.constant(0);
   chain.onward = place.onward;
   chain.incoming = place.incoming;
-  chain.combine(b, opcode, buffer, words, at);
+  return chain;
 }
 
-/// Of the roots, into the buffer of the first, or where `at` says.
-static void reduceRoots(RoutineBuilder &b, const PEGroups &groups,
-                        Opcode opcode, StringRef buffer, Affine words,
-                        const Combined *at) {
+void reduceGroups(RoutineBuilder &b, const PEGroups &groups, Opcode opcode,
+                  StringRef buffer, Affine words, const Combined *at) {
+  if (groups.used > 1)
+    chainOf(b, groups).combine(b, opcode, buffer, words, at);
+}
+
+/// Of the roots, to the first.
+static Chain chainOfRoots(RoutineBuilder &b, const PEGroups &groups) {
   ScalarBuilder &s = b.scalars();
   const bool alongRows = groups.alongRows();
   const StreamPattern link =
@@ -242,7 +259,7 @@ static void reduceRoots(RoutineBuilder &b, const PEGroups &groups,
           : s.constant(0);
   chain.onward = b.parityColor(link, parity);
   chain.incoming = b.parityColor(link, s.logicalNot(parity));
-  chain.combine(b, opcode, buffer, words, at);
+  return chain;
 }
 
 void castGroups(RoutineBuilder &b, const PEGroups &groups, StringRef buffer,
@@ -273,7 +290,7 @@ void reduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer, Affine words,
     return reduceGroups(b, row, opcode, buffer, words, at);
   const PEGroups groups = {twoPhasePitch(b.width()), row.cast};
   reduceGroups(b, groups, opcode, buffer, words);
-  reduceRoots(b, groups, opcode, buffer, words, at);
+  chainOfRoots(b, groups).combine(b, opcode, buffer, words, at);
 }
 
 void allReduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer,
@@ -322,7 +339,28 @@ void reduceBatch(RoutineBuilder &b, const PEGroups &rows, Opcode opcode,
     return reduceGroups(b, rows, opcode, buffer, words);
   const PEGroups groups = {pitch, rows.cast, rows.link};
   reduceGroups(b, groups, opcode, buffer, words);
-  reduceRoots(b, groups, opcode, buffer, words, nullptr);
+  chainOfRoots(b, groups).combine(b, opcode, buffer, words);
+}
+
+void StartedReduction::inGroups() {
+  if (rows.pitch == 1)
+    return;
+  const int64_t pitch = batchPitch(b.machine(), rows.pitch);
+  const PEGroups groups = {pitch ? pitch : rows.pitch, rows.cast, rows.link};
+  chainOf(b, groups).start(b, KeyThread, opcode, buffer, words);
+}
+
+void StartedReduction::ofRoots() {
+  if (const int64_t pitch = batchPitch(b.machine(), rows.pitch))
+    chainOfRoots(b, {pitch, rows.cast, rows.link})
+        .start(b, ValueThread, opcode, buffer, words);
+}
+
+void StartedReduction::cast(StringRef result) {
+  b.start(FillThread, Opcode::Mov, {words}, Operand::memory(result, 0, {1}),
+          {Operand::fabric(b.color(rows.cast))});
+  b.start(KeyThread, Opcode::Mov, {words}, Operand::fabric(b.color(rows.cast)),
+          {Operand::memory(buffer, 0, {1})}, Place(b, rows).isRoot);
 }
 
 SmallVector<StreamNeed> reduceBatchStreams(const Machine &machine,

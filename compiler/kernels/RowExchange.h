@@ -118,6 +118,20 @@ double reduceBatchCycles(const Machine &machine, int64_t rows, double words);
 llvm::SmallVector<StreamNeed> reduceBatchStreams(const Machine &machine,
                                                  int64_t rows);
 
+/// The same on microthreads, and a multicast of it back to all rows: what
+/// stands between its steps is done meanwhile. Nobody else touches the buffer.
+struct StartedReduction {
+  RoutineBuilder &b;
+  const PEGroups &rows;
+  pe::Opcode opcode;
+  std::string buffer;
+  pe::Affine words;
+
+  void inGroups();
+  void ofRoots();
+  void cast(llvm::StringRef result);
+};
+
 /// Words of a column that its PEs send north in turn, each its own, and that
 /// row 0 multicasts: in a chain, or where that saves much from each group of
 /// `pitch` rows to its head, and from head to head past the others.

@@ -111,6 +111,16 @@ void StationaryWriter::stream(int64_t first, int64_t size, int64_t count) {
   });
 }
 
+/// Words of sums over the columns.
+void StationaryWriter::addRow(const Affine &words, int64_t most,
+                              const Combined *end) {
+  if (sumsInPhases(b.machine(), double(most)))
+    reduceRow(b, Opcode::Add, sums, words, most, end);
+  else
+    reduceGroups(b, PEGroups::wholeRow(b.machine()), Opcode::Add, sums, words,
+                 end);
+}
+
 /// Sums over the columns. In 16 bits the first column has them rounded, where
 /// they were: each ends no further on than it began.
 void StationaryWriter::sumRow(Value features, int64_t most, int64_t tokens) {
@@ -124,12 +134,7 @@ void StationaryWriter::sumRow(Value features, int64_t most, int64_t tokens) {
           Operand::memory(rounded, 0, {row, 1}),
           Operand::memory(sums, 0, {tokens, 1})};
   }
-  const Combined *end = at ? &*at : nullptr;
-  if (sumsInPhases(b.machine(), double(most)))
-    reduceRow(b, Opcode::Add, sums, words, most, end);
-  else
-    reduceGroups(b, PEGroups::wholeRow(b.machine()), Opcode::Add, sums, words,
-                 end);
+  addRow(words, most, at ? &*at : nullptr);
   if (at && row != tokens)
     b.where(s.equal(s.px(), 0), [&] {
       b.vector(Opcode::Mov, {features}, Operand::memory(rounded, tokens, {row}),
@@ -329,83 +334,6 @@ void StationaryWriter::finish(const Round &round) {
     addOwn(round);
 }
 
-int64_t TogetherShape::sums() const {
-  int64_t sums = 0;
-  for (const StationaryShape &shape : shapes)
-    sums += shape.rowFeatures;
-  return sums;
-}
-
-int64_t TogetherShape::exchangeWords() const {
-  int64_t results = 0;
-  for (const StationaryShape &shape : shapes)
-    results += shape.ownResults;
-  return std::max(shapes.front().exchangeWords(), results);
-}
-
-int64_t TogetherShape::sentWords() const {
-  int64_t results = 0;
-  for (const StationaryShape &shape : shapes)
-    results += shape.kept();
-  return std::max(shapes.front().sentWords(), results);
-}
-
-/// Sums lie one behind the other, so do the results that a PE sends, and those
-/// that arrive: of each a column has a word for each feature.
-void StationaryWriter::writeTogether(std::vector<StationaryWriter> &all) {
-  StationaryWriter &one = all.front();
-  RoutineBuilder &b = one.b;
-  ScalarBuilder &s = one.s;
-  const Round round = one.unlikeRound(0);
-  const TogetherShape shape(
-      llvm::map_to_vector(all, [](const auto &its) { return its.op; }),
-      b.machine());
-  const int64_t perWord = one.shape.perWord();
-  const std::string exchange =
-      b.scratch("exchange", perWord * shape.exchangeWords(), one.shape.element);
-  const std::string sums = b.scratch("sums", shape.sums());
-  const std::string sent =
-      b.scratch("sent", perWord * shape.sentWords(), one.shape.element);
-  Value features = s.constant(0), results = features;
-  SmallVector<Value> firstSums, firstResults;
-  for (StationaryWriter &its : all) {
-    std::tie(its.exchange, its.sums, its.sent) = std::tie(exchange, sums, sent);
-    its.placeWeights();
-    firstSums.push_back(features);
-    firstResults.push_back(results);
-    features = s.add(features, its.rowFeatures);
-    results = s.add(results, its.out.features);
-  }
-  one.fetch(round);
-  one.clear(features);
-  for (auto [its, firstSum] : llvm::zip_equal(all, firstSums)) {
-    Block block = its.blocks.front();
-    block.first = firstSum;
-    its.multiplyOne(block);
-  }
-  one.sumRow(features, shape.sums(), 1);
-  b.start(FillThread, Opcode::Mov, {results, round.channels},
-          Operand::memory(one.asWords(exchange), 0, {1, 1}),
-          {Operand::fabric(b.color(StreamPattern::KeyCast), 2).windowed(0, 1)});
-  SmallVector<Operand, 0> owns;
-  int64_t before = 0;
-  for (StationaryWriter &its : all) {
-    owns.push_back(Operand::memory(its.asWords(sent), before, {1}));
-    before += its.shape.kept();
-    its.keepWindow(1, owns.back());
-    if (owns.size() == 1)
-      b.where(s.equal(s.px(), 0), [&] { its.castSums(features); });
-  }
-  for (auto [its, own] : llvm::zip_equal(all, owns))
-    its.gatherResults(1, own);
-  b.await(FillThread);
-  for (auto [its, first] : llvm::zip_equal(all, firstResults))
-    b.vector(
-        Opcode::Mov, {its.out.features, round.channels},
-        Operand::memory(its.out.buffer, 0, {its.out.pitch, 1}),
-        {Operand::memory(exchange, Affine(first) * perWord, {perWord, 1})});
-}
-
 void StationaryWriter::write() {
   const int64_t perWord = shape.perWord();
   exchange =
@@ -452,13 +380,6 @@ LogicalResult lowerStationary(const MatmulForm &op, RoutineBuilder &b) {
            << 4 * StationaryShape::mostWords << " bytes of SRAM at most";
   StationaryWriter(op, b).write();
   return success();
-}
-
-void lowerTogether(ArrayRef<MatmulForm> products, RoutineBuilder &b) {
-  std::vector<StationaryWriter> all;
-  for (const MatmulForm &product : products)
-    all.emplace_back(product, b);
-  StationaryWriter::writeTogether(all);
 }
 
 } // namespace wsec

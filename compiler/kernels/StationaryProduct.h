@@ -21,6 +21,9 @@ namespace wsec {
 struct StationaryShape {
   /// Words of SRAM beside operands and result, at most.
   static constexpr int64_t mostWords = 6144;
+  /// Where the weights are none of it: they and the code of other layers need
+  /// what is left.
+  static constexpr int64_t mostResidentWords = 3072;
 
   Layout in, out;
   int64_t k = 0, n = 0;
@@ -128,14 +131,24 @@ private:
 /// less.
 bool sumsInPhases(const Machine &machine, double sums);
 
-/// Several products of one token, of the same input, with weights that stay.
-class TogetherShape {
-public:
-  TogetherShape(llvm::ArrayRef<MatmulForm> products, const Machine &machine) {
-    for (const MatmulForm &product : products)
-      shapes.emplace_back(product, machine, /*resident=*/true);
-  }
+/// Cycles of the multiply-adds of one token, with sums that begin as 0.
+double oneTokenCycles(const StationaryShape &shape, const Machine &machine);
+/// Cycles of what moves inside a PE then; results along the rows arrive where
+/// they stay.
+double oneTokenMoves(const StationaryShape &shape, const Machine &machine,
+                     bool toRows = false);
+/// Cycles of a round in which activations and sums are on their way, with so
+/// many sums more; results that lie along the rows do not go north.
+double sumCycles(llvm::ArrayRef<StationaryShape> shapes, const Machine &machine,
+                 bool toRows = false, double others = 0);
 
+/// Several products of one token, of the same input, with weights that stay.
+struct TogetherShape {
+  std::vector<StationaryShape> shapes;
+  bool toRows;         ///< results lie along the rows
+  int64_t squares = 0; ///< sums of them, of a norm one
+
+  TogetherShape(llvm::ArrayRef<MatmulForm> products, const Machine &machine);
   /// Whether they can be: all rows have result features of each, and room for
   /// all.
   bool canBe(const Machine &machine) const;
@@ -144,10 +157,39 @@ public:
   int64_t sentWords() const;
   int64_t words() const { return exchangeWords() + sums() + sentWords(); }
   KernelCost cost(const Machine &machine) const;
+};
+
+/// Products of a token that lies along the rows: a PE has the weights of its
+/// row's features of the input, for the results of its column.
+class RowsProducts {
+public:
+  RowsProducts(llvm::ArrayRef<MatmulForm> products, const Machine &machine);
+  bool canBe(const Machine &machine) const;
+  std::optional<HeldWeight> held(wse::WeightAttr weight) const;
+  KernelCost cost(const Machine &machine) const;
+  int64_t scratchWords() const;
+  llvm::SmallVector<StreamNeed> streams(const Machine &machine) const;
+  void lower(RoutineBuilder &b) const;
 
 private:
-  std::vector<StationaryShape> shapes;
+  struct Result {
+    MatmulForm form;
+    int64_t most; ///< features of a column
+  };
+  /// Of a column.
+  int64_t sums() const;
+  /// Vectors of multiply-adds run along results, 0, or the input, 1.
+  size_t inner(const Result &result, const Machine &machine) const;
+  double product(const Result &result, const Machine &machine,
+                 size_t inner) const;
+
+  Layout in;
+  int64_t inputs; ///< most of a PE
+  bool narrow;
+  mutable wse::ProductsOp op;
+  llvm::SmallVector<Result, 3> results;
 };
+
 /// Makes a wse.products of those matmuls that can be one; false: none can.
 bool joinProducts(llvm::ArrayRef<MatmulForm> products, const Machine &machine);
 void lowerTogether(llvm::ArrayRef<MatmulForm> products, RoutineBuilder &b);
@@ -158,8 +200,10 @@ llvm::SmallVector<StreamNeed> stationaryStreams(const MatmulForm &op,
                                                 const Machine &machine);
 /// A word for each column, whatever it holds.
 FeatureTiling eachColumn(const Machine &machine);
-/// Streams of weights that stay, without a bias, for so many sums of a row.
-llvm::SmallVector<StreamNeed> sumStreams(const Machine &machine, double sums);
+/// Streams of weights that stay, without a bias, for so many sums of a row;
+/// results along the rows stay in theirs.
+llvm::SmallVector<StreamNeed> sumStreams(const Machine &machine, double sums,
+                                         bool toRows = false);
 llvm::SmallVector<HostFlow> stationaryFlows(const MatmulForm &op,
                                             const Machine &machine);
 std::optional<HeldWeight> heldStationary(const MatmulForm &op,

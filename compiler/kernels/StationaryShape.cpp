@@ -13,9 +13,6 @@ using namespace mlir;
 
 namespace wsec {
 
-/// Words of SRAM beside operands and result where the weights are none of it:
-/// they and the code of other layers need what is left.
-static constexpr int64_t mostResidentWords = 3072;
 /// Parts in which a PE takes its weights, each with code of its own.
 static constexpr int64_t mostBlocks = 4, mostBlocksOfOne = 3;
 /// Of weights that are used once so many words may stay; of more only what is
@@ -51,8 +48,8 @@ static RankedTensorType heldType(const MatmulForm &op, int64_t k, int64_t n) {
 StationaryShape::StationaryShape(const MatmulForm &op, const Machine &machine,
                                  bool resident)
     : in(Layout::of(op.inputType(), machine.height)),
-      out(Layout::of(op.getResult(), machine.height)), k(in.features.total()),
-      n(out.features.total()),
+      out(Layout::of(op.rowResultType(), machine.height)),
+      k(in.features.total()), n(out.features.total()),
       rows(resident ? machine.height : machine.westCount()), resident(resident),
       element(op.inputType().getElementType()) {
   const int64_t height = machine.height, pitch = out.pitch(height);
@@ -263,8 +260,7 @@ static double firstRound(const StationaryShape &shape, const Machine &machine,
 }
 
 /// Sums that begin as 0, and are multiplied into.
-static double oneTokenCycles(const StationaryShape &shape,
-                             const Machine &machine) {
+double oneTokenCycles(const StationaryShape &shape, const Machine &machine) {
   const size_t inner = shape.inner(machine);
   return CostModel(machine, shape.isNarrow())
              .copies(1, double(shape.rowFeatures)) +
@@ -305,17 +301,20 @@ static double besideWays(ArrayRef<StationaryShape> shapes,
          std::min(taken, CostModel(machine).chain(double(rows), 0));
 }
 
-/// Cycles of a round in which activations and sums are on their way:
-/// activations come from rows with tokens, and go to those with result
+/// Activations come from rows with tokens, and go to those with result
 /// features; sums go the other way. Of several products of an input together.
-static double sumCycles(ArrayRef<StationaryShape> shapes,
-                        const Machine &machine) {
+double sumCycles(ArrayRef<StationaryShape> shapes, const Machine &machine,
+                 bool toRows, double others) {
   CostModel model(machine);
   const StationaryShape &one = shapes.front();
-  double sums = 0, rowWords = 0, ownWords = 0;
+  double sums = others, rowWords = 0, ownWords = 0;
   for (const StationaryShape &shape : shapes) {
     const auto words = double(shape.wordsOf(shape.tokens)); // of a feature
     sums += double(shape.mostSums());
+    if (toRows) {
+      rowWords += double(shape.wordsOf(shape.rowFeatures));
+      continue;
+    }
     rowWords += words * double(shape.rowFeatures);
     ownWords += words * double(shape.ownResults);
   }
@@ -325,18 +324,27 @@ static double sumCycles(ArrayRef<StationaryShape> shapes,
   const double row = sumsInPhases(machine, sums)
                          ? reduceRowCycles(machine, sums)
                          : model.chain(machine.width, sums);
-  return row - sums + model.multicast(machine.width, 0) +
-         model.chain(holders, 0) + columnWays(machine, users) +
-         model.multicast(holders, 0) + model.thereAndBack(sums, rowWords) +
+  const double ways = row - sums + model.multicast(machine.width, 0) +
+                      model.chain(holders, 0) +
+                      model.thereAndBack(sums, rowWords);
+  if (toRows)
+    return ways + model.multicast(double(users), 0);
+  return ways + columnWays(machine, users) + model.multicast(holders, 0) +
          2 * ownWords - besideWays(shapes, machine);
 }
 
 /// Of one token: the result begins as 0, or arrives in a buffer of its own. Of
 /// 16 bits activations are laid out anew before they leave, and sums that were
 /// rounded get the other half of their words.
-static double oneTokenMoves(const StationaryShape &shape,
-                            const Machine &machine) {
+double oneTokenMoves(const StationaryShape &shape, const Machine &machine,
+                     bool toRows) {
   const CostModel model(machine);
+  if (toRows)
+    return model.copies(1, double(shape.wordsOf(shape.rowFeatures))) +
+           (shape.isNarrow()
+                ? model.copies(1, double(shape.rowFeatures)) +
+                      model.nest(1, double(shape.ownInputs), machine.copyRate16)
+                : 0);
   const double results = double(shape.ownResults);
   double cycles = model.copies(1, results);
   if (shape.isNarrow())
@@ -499,25 +507,6 @@ KernelCost stationaryCost(const MatmulForm &op, const Machine &machine) {
   return cost;
 }
 
-bool TogetherShape::canBe(const Machine &machine) const {
-  return words() <= mostResidentWords &&
-         llvm::all_of(shapes, [&](const StationaryShape &shape) {
-           return shape.rounds == 1 && shape.tokens == 1 && shape.resident &&
-                  !shape.shared && shape.n >= machine.height;
-         });
-}
-
-KernelCost TogetherShape::cost(const Machine &machine) const {
-  const StationaryShape &one = shapes.front();
-  KernelCost cost;
-  cost.compute = 2 * double(one.wordsOf(one.ownInputs));
-  for (const StationaryShape &shape : shapes)
-    cost.compute += oneTokenCycles(shape, machine) +
-                    oneTokenMoves(shape, machine) + 2 * machine.vectorSetup;
-  cost.serial = sumCycles(shapes, machine);
-  return cost;
-}
-
 SmallVector<Relay> stationaryRelays() {
   using P = StreamPattern;
   SmallVector<Relay> relays = allReduceRelays();
@@ -569,11 +558,17 @@ SmallVector<StreamNeed> stationaryStreams(const MatmulForm &op,
   return needs;
 }
 
-SmallVector<StreamNeed> sumStreams(const Machine &machine, double sums) {
+SmallVector<StreamNeed> sumStreams(const Machine &machine, double sums,
+                                   bool toRows) {
   SmallVector<StreamNeed> needs = sumsInPhases(machine, sums)
                                       ? allReduceStreams(machine, sums)
                                       : rowStreams(machine);
-  needs.append(gatherColumnStreams(machine));
+  if (toRows)
+    needs.append(
+        {{StreamPattern::KeyNorth, {}},
+         {StreamPattern::KeyCast, {1, machine.height, machine.height}}});
+  else
+    needs.append(gatherColumnStreams(machine));
   return needs;
 }
 

@@ -26,7 +26,8 @@ public:
 
   void write();
   /// Several of one token, of the same input.
-  static void writeTogether(std::vector<StationaryWriter> &all);
+  static void writeTogether(std::vector<StationaryWriter> &all,
+                            const TogetherShape &shape);
 
 private:
   /// Weights of result features of the row, in a buffer.
@@ -107,6 +108,7 @@ private:
   void multiplyPairs(const Block &block, int64_t tokens);
   void fetch(const Round &round, const Affine &depth = 0);
   void clear(Affine features);
+  void addRow(const Affine &words, int64_t most, const Combined *end);
   void sumRow(Value features, int64_t most, int64_t tokens);
   void keepWindow(int64_t tokens, const Operand &own);
   Affine keptWords(int64_t tokens);
@@ -115,6 +117,11 @@ private:
   void takeOwn(const Round &round);
   void addOwn(const Round &round);
   Operand ownActivations(const Round &round, const Affine &depth);
+  void fetchSquares(wse::ProductsOp norm, const Round &round);
+  static void keepRows(std::vector<StationaryWriter> &all,
+                       llvm::ArrayRef<Value> firstSums);
+  static void keepResults(std::vector<StationaryWriter> &all,
+                          const Round &round, Value features);
   std::string asWords(const std::string &buffer) {
     return shape.isNarrow() ? b.wordsOf(buffer) : buffer;
   }

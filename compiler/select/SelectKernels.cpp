@@ -120,8 +120,7 @@ struct SelectKernelsPass
             its && kernel->getNumOperands() > 0)
           alike[{kernel->getOperand(0), its}].push_back(kernel);
       for (const auto &[key, kernels] : alike)
-        if (kernels.size() > 1)
-          key.second->join(kernels, region);
+        key.second->join(kernels, region);
     }
   }
 
@@ -186,9 +185,11 @@ struct SelectKernelsPass
       return {};
     }
     // Others have stages that know them one by one.
-    if (joins() && !program.getOps<wse::EntryOp>().empty())
-      joinKernels(program, region.machine());
-    return program;
+    if (!joins() || program.getOps<wse::EntryOp>().empty())
+      return program;
+    const Machine its = region.machine();
+    joinKernels(program, its);
+    return layAlongRows(program, its);
   }
 
   /// Others stream their weights. Code and scratch of several are more than

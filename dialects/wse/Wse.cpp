@@ -169,6 +169,13 @@ SmallVector<BlockArgument> wsec::wse::argumentsOf(Operation *kernel) {
   return arguments;
 }
 
+bool wsec::wse::liesAlongRows(Type type) {
+  const TokenTiling tiling = TokenTiling::of(type);
+  return tiling && tiling.getBatch() == 1 && tiling.getTokens() > 1 &&
+         tiling.splitsRows() && !tiling.isCyclic() && featuresOf(type) == 1 &&
+         tiling.getColumns() == ColumnPlacement::Replicated;
+}
+
 ParameterOp wsec::wse::parameterOf(Operation *kernel, WeightAttr weight) {
   return kernel->getParentOfType<ProgramOp>().parameter(weight.getName());
 }

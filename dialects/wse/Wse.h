@@ -96,6 +96,12 @@ inline int64_t featuresOf(mlir::Type type) {
 inline int64_t featuresOf(mlir::Value value) {
   return featuresOf(value.getType());
 }
+/// Whether a tensor of one token lies along the rows: its features are tokens
+/// of one feature, which all columns have.
+bool liesAlongRows(mlir::Type type);
+inline bool liesAlongRows(mlir::Value value) {
+  return liesAlongRows(value.getType());
+}
 
 } // namespace wsec::wse
 

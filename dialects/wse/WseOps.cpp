@@ -394,6 +394,18 @@ LogicalResult RedistributeOp::verify() {
     return emitOpError("repeats heads ")
            << repeat << " times in " << getResult().getType();
   // (C1)
+  if (const bool fromRows = liesAlongRows(getInput());
+      fromRows != liesAlongRows(getResult()) && !input.sameRows(result)) {
+    const TokenTiling along = fromRows ? input : result;
+    const Value inRow = fromRows ? Value(getResult()) : Value(getInput());
+    const TokenTiling tiling = tilingOf(inRow);
+    if (repeat != 1 || tiling.getBatch() * tiling.getTokens() != 1 ||
+        !tiling.splitsRows() || along.getTokens() != featuresOf(inRow))
+      return emitOpError("moves one token to lie along the rows, or back, with "
+                         "all its features");
+    // (C2)
+    return verifySplitColumns(*this, inRow);
+  }
   if (!input.sameRows(result) ||
       repeat * featuresOf(getInput()) != featuresOf(getResult()))
     return emitOpError("moves features between columns only; rows, tokens and "

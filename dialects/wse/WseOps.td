@@ -170,25 +170,38 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
 }
 
 def Wse_ProductsOp : Wse_KernelOp<"products", (ins
-    Wse_Tiled:$input, TypedArrayAttrBase<Wse_WeightAttr, "weights">:$weights)> {
+    Wse_Tiled:$input, OptionalAttr<Wse_WeightAttr>:$scale,
+    OptionalAttr<F64Attr>:$epsilon,
+    TypedArrayAttrBase<Wse_WeightAttr, "weights">:$weights)> {
   let summary = "Multiplies a token with several matrices that stay.";
   let description = [{
     `results[i][n] = sum over k of input[k] * weights[i][k, n]`, each as
     `stationary` of `wse.matmul` makes it: activations come down the columns
     once, the sums of all go along the rows together, and the results north behind one another.
+    Of a `norm` the input is multiplied by the scale, and sums are divided by its root mean square, whose squares go
+    with them: results are those of `wse.rms_norm`.
+    A tensor of one token may lie along the rows instead: then its features are tokens of one feature, which all columns have.
+    Sums of such an input go north, where the result is; such results stay in the rows that make them.
 
     ```mlir
     parameter @w = external<"m.data", 0, 192> : tensor<6x8xf32>
     %y:2 = products %x weights [#wse.weight<@w : tensor<6x8xf32>>, #wse.weight<@w : tensor<6x8xf32>>] on @r {nodes = ["k", "v"]} : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> -> tensor<1x1x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>, tensor<1x1x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
+    ```mlir
+    parameter @w = external<"m.data", 0, 192> : tensor<6x8xf32>
+    parameter @g = dense<1.0> : tensor<6xf32>
+    %y = products %x norm <@g : tensor<6xf32>> epsilon(1.0e-5) weights [#wse.weight<@w : tensor<6x8xf32>>] on @r {nodes = ["k"]} : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> -> tensor<1x8x1xf32, #wse.dist<rows = [0, 1], columns = []>>
+    ```
+
     - (C1) Each weight is a K x N matrix, the input has K features, the result of that number N, in elements as the input.
-    - (C2) There is one token, of input and results in the same row.
-    - (C3) None replicates features over the columns.
+    - (C2) There is one token, of input and results in the same row, or of one of these along the rows.
+    - (C3) None replicates features over the columns, but what lies along the rows.
+    - (C4) A norm has an epsilon, and a scale of an element for each feature of the input.
   }];
   let results = (outs Variadic<Wse_Tiled>:$results);
   let assemblyFormat = [{
-    $input `weights` $weights `on` $region attr-dict `:` type($input) `->` type($results)
+    $input (`norm` $scale^ `epsilon` `(` $epsilon `)`)? `weights` $weights `on` $region attr-dict `:` type($input) `->` type($results)
   }];
   let hasVerifier = 1;
 }
@@ -473,15 +486,16 @@ def Wse_RedistributeOp : Wse_KernelOp<"redistribute", (ins
     elements; every PE keeps the features it owns now. Never implied: a kernel
     that wants other columns gets them from this operation only. With `repeat`,
     a result in heads holds each head of the input so many times in a row, as
-    attention asks for whose queries have more heads than its keys.
+    attention asks for whose queries have more heads than its keys. Of one token
+    they move from its row to lie along the rows (`products`), or back.
 
     ```mlir
     %y = redistribute %x on @r {nodes = ["add"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>> -> tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) Input and result have the same rows, tokens and features, and
-      different columns.
-    - (C2) The input is not replicated over the columns.
+      different columns; or one of them lies along the rows.
+    - (C2) The input is not replicated over the columns, nor is what does not lie along the rows.
     - (C3) `repeat` is positive; the result has so many times the input's features,
       and if it is not 1 no copies of them over the columns.
   }];

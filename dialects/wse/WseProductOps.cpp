@@ -77,24 +77,38 @@ LogicalResult ProductsOp::verify() {
   if (weights.empty() || weights.size() != getNumResults())
     return emitOpError("has ")
            << getNumResults() << " results of " << weights.size() << " weights";
+  // (C4)
+  const bool fromRows = liesAlongRows(getInput());
+  auto featuresOfToken = [](Value tensor) {
+    return liesAlongRows(tensor) ? tilingOf(tensor).getTokens()
+                                 : featuresOf(tensor);
+  };
+  if (getScale().has_value() != getEpsilon().has_value())
+    return emitOpError("needs a scale and an epsilon for its norm");
+  if (getScale() && failed(verifyVector(*this, "scale", *getScale(),
+                                        featuresOfToken(getInput()))))
+    return failure();
   const TokenTiling input = tilingOf(getInput());
-  for (auto [attribute, result] : llvm::zip_equal(weights, getResults())) {
+  for (auto [attribute, its] : llvm::zip_equal(weights, getResults())) {
     const RankedTensorType weight = cast<WeightAttr>(attribute).getType();
+    const Value result = its;
     if (weight.getRank() != 2 ||
-        weight.getDimSize(0) != featuresOf(getInput()) ||
-        weight.getDimSize(1) != featuresOf(result) ||
+        weight.getDimSize(0) != featuresOfToken(getInput()) ||
+        weight.getDimSize(1) != featuresOfToken(result) ||
         getElementTypeOrSelf(result) != getElementTypeOrSelf(getInput()))
       return withMaker(emitOpError("maps ")
                            << getInput().getType() << " to " << result.getType()
                            << ", but its weight is " << weight,
                        getInput());
     // (C2)
-    if (input.getBatch() * input.getTokens() != 1 ||
-        !input.sameRows(tilingOf(result)) || !input.splitsRows())
+    const bool toRows = liesAlongRows(result);
+    const TokenTiling tiling = tilingOf(toRows ? Value(getInput()) : result);
+    if (tiling.getBatch() * tiling.getTokens() != 1 || !tiling.splitsRows() ||
+        (fromRows ? toRows : !toRows && !input.sameRows(tiling)))
       return withMaker(emitOpError("needs one token, in one row"), getInput());
     // (C3)
-    if (failed(verifySplitColumns(*this, getInput())) ||
-        failed(verifySplitColumns(*this, result)))
+    if ((!fromRows && failed(verifySplitColumns(*this, getInput()))) ||
+        (!toRows && failed(verifySplitColumns(*this, result))))
       return failure();
   }
   return success();

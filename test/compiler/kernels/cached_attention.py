@@ -31,15 +31,18 @@ CASES = [
     ("13x7", 1, 23, 6, 3, 5, 5, 8, [0, 8], [16, 17, 22]),  # three chunks in a call
     ("5x4", 2, 20, 6, 3, 4, 4, 4, [0, 4, 8], [12, 19]),  # in rows that share tokens
     ("2x2", 1, 130, 6, 1, 2, 2, 6, [*range(0, 121, 6)], [126, 129]),  # scores of one token at a time
+    ("4x100", 1, 800, 2, 2, 24, 24, 100, [*range(0, 800, 100)], [3, 799]),  # rows weigh by their own largest scores first
 ]
 # Of cases by number: how many tokens a query sees, up to its own, one beyond any capacity; and what bounds scores.
-WINDOWS = {1: 1, 2: 4, 4: 7, 5: 1 << 40, 6: 11, 11: 3, 12: 5, 13: 16}
+WINDOWS = {1: 1, 2: 4, 4: 7, 5: 1 << 40, 6: 11, 11: 3, 12: 5, 13: 16, 14: 290}
 # Of which windows end at their multiples.
 CHUNKED = {11, 12, 13}
 SOFTCAPS = {4: 2.0, 6: 5.0, 7: 3.0}
 # A score of each head beside those of keys, which nothing scales: around those of keys, or beyond all that counts.
-SINKS = {number: np.linspace(-3, 3, CASES[number][3]).round(1).astype("f4") for number in (0, 1, 2, 3, 4, 6, 9, 10)}
+SINKS = {number: np.linspace(-3, 3, CASES[number][3]).round(1).astype("f4") for number in (0, 1, 2, 3, 4, 6, 9, 10, 14)}
 SINKS[8] = np.array([200, 0, -200, 1], "f4")
+# On tall meshes the first rows begin a launch while words of the last one are still on their way to others, and take less than predicted.
+OVERLAPPING = {14}
 TOLERANCES = {"f32": 1e-5, "f16": 6 * 2.0**-11, "bf16": 6 * 2.0**-8}
 ENGINES = ["wavelet", "strips"]
 
@@ -146,7 +149,7 @@ def check(folder, number, case, element, engines, cycles):
         (_, first), *_, (_, last) = sorted((p, counted["token", p]) for p in steps)
         assert first < last, (path, engine, counted)
         off = predicted / counted["token", capacity - 1] - 1
-        assert abs(off) < 0.1, (path, engine, off)
+        assert abs(off) < (0.3 if number in OVERLAPPING else 0.1), (path, engine, off)
 
 
 def cycles_of(report):

@@ -372,6 +372,82 @@ class Checker(AttentionCases):
                     p.store((f"{name}#{i}", its), f"y{i}", y)
                 self.check(p, f"products-{k}")
 
+    def along_rows(self):
+        """Products with the norm of their input, whose results stay in the rows, where functions of them are shared by
+        columns, or not; and the product of these. Rows and columns of unlike size, and columns without features."""
+        for mesh, n, k, last in [("3x2", 23, 17, 5), ("8x8", 17, 40, 16), ("13x7", 14, 9, 29), ("12x5", 93, 24, 24), ("5x80", 160, 12, 6),
+                                 ("80x5", 30, 80, 100)]:
+            for norm, toward in ((True, True), (True, False), (False, True)):
+                p, x = self.program(mesh), self.normal(1, 1, k)
+                value, type = p.load("x", x, p.encoding(1, 1))
+                result = tensor_type((1, n, 1), p.encoding(1, n, "replicated")) if toward else tensor_type((1, 1, n), p.encoding(1, 1))
+
+                def hold(name, w, its):
+                    p.declarations.append(f"parameter @{name} = {p.weight(f'{name}_all', w)[len('#wse.weight'):]} resident on @r as {its}")
+                    p.declarations.insert(0, p.declarations.pop())
+                    fills.append(f'fill @{name} on @r {{nodes = ["{name}"]}}')
+                fills, weights, scale = [], [self.normal(k, n) / 3 for _ in "gu"], self.normal(k)
+                for name, w in zip("gu", weights):
+                    hold(name, w.T[None], tensor_type((1, n, k), p.encoding(1, n)))
+                views = ", ".join(f"#wse.weight<@{name} : {tensor_type((k, n))} view 0 strides [1, {k}]>" for name in "gu")
+                a = x
+                if norm:
+                    hold("s", scale, tensor_type((1, k), f"#wse.dist<rows = [replicated over {p.height}], columns = [1]>"))
+                    a = x / np.sqrt((x * x).mean() + 0.01) * scale
+                form = f"norm <@s : {tensor_type((k,))}> epsilon(0.01) " * norm
+                name, _ = p.op(f"products {value} {form}weights [{views}] : {type} -> {result}, {result}", None)
+                p.body[-1] = p.body[-1].replace(f"{name} =", f"{name}:2 =")
+                m = p.op(f"elementwise({name}#0, {name}#1) : ({result}, {result}) -> {result} {{\n"
+                         """  ^bb0(%g: f32, %u: f32):
+    %0 = math.tanh %g : f32
+    %1 = arith.mulf %0, %u : f32
+    wse.yield %1 : f32
+  }""", result)
+                expected = np.tanh(a @ weights[0]) * (a @ weights[1])
+                if toward:
+                    w = self.normal(n, last) / 3
+                    hold("d", w[:, None], tensor_type((n, 1, last), p.encoding(n, 1)))
+                    its = tensor_type((1, 1, last), p.encoding(1, 1))
+                    m = p.op(f"products {m[0]} weights [#wse.weight<@d : {tensor_type(w.shape)} view 0 strides [{last}, 1]>] : {result} -> {its}", its)
+                    expected = expected @ w
+                p.body.insert(0, "entry @load {\n" + "\n".join(fills) + "\n}")
+                p.store(m, "y", expected)
+                self.check(p, f"along_rows-{norm}-{toward}-{k}x{n}")
+
+    def turned(self):
+        """A token that is made to lie along the rows, products of it there and with its norm, and back: columns without
+        features, and of heads of other size."""
+        for mesh, k, sizes in [("3x2", 17, (23,)), ("8x8", 40, (17, 8)), ("13x7", 9, (29, 5)), ("12x5", 93, (24, 3)), ("5x80", 160, (12, 6)),
+                               ("80x5", 30, (100, 7)), ("1x6", 14, ())]:
+            p, x = self.program(mesh), self.normal(1, 1, k)
+            value, type = p.load("x", x, p.encoding(1, 1))
+            along = tensor_type((1, k, 1), p.encoding(1, k, "replicated"))
+            turned = p.op(f"redistribute {value} : {type} -> {along}", along)[0]
+            p.store(p.op(f"redistribute {turned} : {along} -> {type}", type), "back", x)
+            p.exact = ("back",) if self.precision == "f32" else ()
+            scale, fills, views, types, expected = self.normal(k), [], [], [], []
+            for name, w, its in [("s", scale, along), *(
+                    (f"w{n}", self.normal(k, n) / 3, tensor_type((k, 1, n), p.encoding(k, 1))) for n in sizes)] if sizes else []:
+                shaped = w if name == "s" else w[:, None]
+                p.declarations.append(f"parameter @{name} = {p.weight(f'{name}_all', shaped)[len('#wse.weight'):]} resident on @r as {its}")
+                p.declarations.insert(0, p.declarations.pop())
+                fills.append(f'fill @{name} on @r {{nodes = ["{name}"]}}')
+                if name != "s":
+                    size = 3 if w.shape[1] % 3 == 0 else 0
+                    if size:
+                        p.declarations[0] = p.declarations[0].replace(p.encoding(k, 1), p.encoding(k, 1, "heads", size))
+                    views.append(f"#wse.weight<@{name} : {tensor_type(w.shape)} view 0 strides [{w.shape[1]}, 1]>")
+                    types.append(tensor_type((1, 1, w.shape[1]), p.encoding(1, 1, *(("heads", size) if size else ()))))
+                    expected.append(x / np.sqrt((x * x).mean() + 0.01) * scale @ w)
+            if fills:
+                form = f"norm <@s : {tensor_type((k,))}> epsilon(0.01)"
+                name, _ = p.op(f"products {turned} {form} weights [{', '.join(views)}] : {along} -> {', '.join(types)}", None)
+                p.body[-1] = p.body[-1].replace(f"{name} =", f"{name}:{len(sizes)} =")
+                for i, (its, y) in enumerate(zip(types, expected)):
+                    p.store((f"{name}#{i}" if len(types) > 1 else name, its), f"y{i}", y)
+                p.body.insert(0, "entry @load {\n" + "\n".join(fills) + "\n}")
+            self.check(p, f"turned-{k}")
+
     def sparse_matmul(self):
         # One group, several with a rest and without; nothing kept of the rest.
         sizes = [("balanced", 0, 17, 23, 8, 3, 2), ("balanced", 0, 4, 5, 8, 0, 2), ("heads", 4, 12, 20, 4, 1, 0),

@@ -2759,6 +2759,58 @@ wse.program @products_c2 state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 #split = #wse.dist<rows = [0, 1], columns = [2]>
+#along = #wse.dist<rows = [0, 1], columns = []>
+wse.program @redistribute_c1_along state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<1x6xf32>
+  %x = load @x on @r : tensor<1x1x6xf32, #split>
+  // expected-error@below {{moves one token to lie along the rows, or back, with all its features}}
+  %y = redistribute %x on @r {nodes = ["add"]} : tensor<1x1x6xf32, #split> -> tensor<1x5x1xf32, #along>
+}
+
+// -----
+
+// Both along the rows.
+
+#along = #wse.dist<rows = [0, 1], columns = []>
+wse.program @products_c2_rows state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<1x6xf32>
+  parameter @w = external<"m.data", 0, 192> : tensor<6x8xf32>
+  // expected-note@below {{the operand is made here}}
+  %x = load @x strides [6, 1, 1] on @r : tensor<1x6x1xf32, #along>
+  // expected-error@below {{needs one token, in one row}}
+  %y = products %x weights [#wse.weight<@w : tensor<6x8xf32>>] on @r : tensor<1x6x1xf32, #along> -> tensor<1x8x1xf32, #along>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @products_c4 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<1x6xf32>
+  parameter @w = external<"m.data", 0, 192> : tensor<6x8xf32>
+  %x = load @x on @r : tensor<1x1x6xf32, #split>
+  // expected-error@below {{needs a scale and an epsilon for its norm}}
+  %y = products %x weights [#wse.weight<@w : tensor<6x8xf32>>] on @r {epsilon = 1.0e-5 : f64} : tensor<1x1x6xf32, #split> -> tensor<1x1x8xf32, #split>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @products_c4_scale state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<1x6xf32>
+  parameter @w = external<"m.data", 0, 192> : tensor<6x8xf32>
+  parameter @g = dense<1.0> : tensor<8xf32>
+  %x = load @x on @r : tensor<1x1x6xf32, #split>
+  // expected-error@below {{scale}}
+  %y = products %x norm <@g : tensor<8xf32>> epsilon(1.0e-5) weights [#wse.weight<@w : tensor<6x8xf32>>] on @r : tensor<1x1x6xf32, #split> -> tensor<1x1x8xf32, #split>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 #whole = #wse.dist<rows = [0, 1], columns = []>
 wse.program @products_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
