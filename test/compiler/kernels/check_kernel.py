@@ -123,6 +123,8 @@ class Checker(AttentionCases):
             cast, kept = p.load("x", x, encoding), p.load("dy", dy, encoding)
             p.weight_gradient(kept, cast, "y", np.einsum("btc,btk->ck", x, dy))
             p.weight_gradient(kept, cast, "z", np.einsum("btc,btk->kc", x, dy), "kept_first")
+            if moves == 36:  # in more blocks than the others have
+                p.weight_gradient(kept, cast, "s", np.einsum("btc,btk->ck", x, dy), small=True)
             self.check(p, f"weight-gradient-{columns}-{moves}x{stays}-{case}")
 
     def gather(self):
