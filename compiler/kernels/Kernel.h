@@ -281,8 +281,10 @@ double startCycles(const Machine &machine, bool streams);
 llvm::ArrayRef<const Kernel *> allKernels();
 
 /// The program, or another in its place, with tokens that lie along the rows
-/// between products where that takes fewer cycles.
-wse::ProgramOp layAlongRows(wse::ProgramOp program, const Machine &machine);
+/// between products where that takes fewer cycles, and weights that stay have
+/// `room` bytes.
+wse::ProgramOp layAlongRows(wse::ProgramOp program, const Machine &machine,
+                            int64_t room);
 
 /// What constraints of a plan call the kernels of a program: by operation,
 /// nodes, and the how many-th of these it is: "matmul head/MatMul 0".

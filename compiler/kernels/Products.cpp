@@ -343,24 +343,50 @@ double cyclesOf(wse::ProgramOp program, const Machine &machine) {
   return cycles;
 }
 
+/// Bytes of the PE that has most of them, of weights that stay.
+int64_t heldBytes(wse::ProgramOp program, const Machine &machine) {
+  int64_t bytes = 0;
+  auto add = [&](const std::optional<HeldWeight> &held) {
+    if (held)
+      bytes += wse::DistAttr::heldBytesPerPE(held->type, machine.width,
+                                             machine.height);
+  };
+  for (wse::KernelOp kernel : program.kernels()) {
+    auto product = dyn_cast<wse::MatmulOp>(*kernel);
+    if (product && isAlike(MatmulForm(product)))
+      add(heldStationary(MatmulForm(product), machine));
+    else if (auto all = dyn_cast<wse::ProductsOp>(*kernel))
+      for (wse::WeightAttr weight : wse::allWeights(all))
+        add(findKernel(all)->held(all, findKernel(all)->variantOf(all), weight,
+                                  machine));
+  }
+  return bytes;
+}
+
 } // namespace
 
-wse::ProgramOp layAlongRows(wse::ProgramOp program, const Machine &machine) {
+wse::ProgramOp layAlongRows(wse::ProgramOp program, const Machine &machine,
+                            int64_t room) {
   OpBuilder builder(program->getContext());
   builder.setInsertionPointAfter(program);
-  auto other = cast<wse::ProgramOp>(builder.clone(*program));
-  const bool alternates = llvm::all_of(other.entryBlocks(), [&](Block *block) {
-    return alternate(*block, machine);
-  });
-  for (Block *block : program.entryBlocks())
+  SmallVector<OwningOpRef<wse::ProgramOp>, 2> others;
+  for (int i = 0; i < 2; ++i)
+    others.emplace_back(cast<wse::ProgramOp>(builder.clone(*program)));
+  if (!llvm::all_of(others[0]->entryBlocks(),
+                    [&](Block *block) { return alternate(*block, machine); }))
+    others[0] = {};
+  for (Block *block : others[1]->entryBlocks())
     for (auto product :
          llvm::make_early_inc_range(block->getOps<wse::MatmulOp>()))
       if (isAlike(MatmulForm(product)))
         takeAlongRows(MatmulForm(product), machine);
-  if (!alternates || cyclesOf(other, machine) >= cyclesOf(program, machine))
-    std::swap(program, other);
-  program.erase();
-  return other;
+  room = std::max(room, heldBytes(program, machine));
+  OwningOpRef<wse::ProgramOp> best = program;
+  for (OwningOpRef<wse::ProgramOp> &other : others)
+    if (other && heldBytes(*other, machine) <= room &&
+        cyclesOf(*other, machine) < cyclesOf(*best, machine))
+      std::swap(best, other);
+  return best.release();
 }
 
 /// Those that have room together, with the norm that they are of.

@@ -2,6 +2,8 @@
 
 #include "compiler/kernels/WeightGradientShape.h"
 
+#include "compiler/machine/Tiling.h"
+
 #include <limits>
 
 using namespace mlir;

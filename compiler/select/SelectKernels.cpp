@@ -189,7 +189,7 @@ struct SelectKernelsPass
       return program;
     const Machine its = region.machine();
     joinKernels(program, its);
-    return layAlongRows(program, its);
+    return layAlongRows(program, its, roomForData(its, codeOfStage()));
   }
 
   /// Others stream their weights. Code and scratch of several are more than
