@@ -79,7 +79,7 @@ NAMED_BY_SELECTION = {
     "compiler/select/Handovers.cpp": {"Load", "Store"},
     "compiler/select/Selector.cpp": {"Redistribute"},
     # What crosses a cut is moved, unless it is computed of words of the host.
-    "compiler/select/Stages.cpp": {"Elementwise", "Transfer"},
+    "compiler/select/Stages.cpp": {"Transfer"},
     # Which pieces of an output are stored.
     "compiler/select/VerifySelected.cpp": {"Store"},
 }

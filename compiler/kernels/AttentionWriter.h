@@ -109,7 +109,7 @@ protected:
     return Operand::memory(tile.buffer, start(tile, place) + first * tile.pitch,
                            {tile.pitch, 1});
   }
-  /// Of queries, or what is of their tokens, those at work.
+  /// Queries that are at work, or what is of their tokens.
   static Operand queryRowsAt(const Tile &tile, Place place, Affine first = 0) {
     Operand rows = rowsAt(tile, place, first);
     rows.offset = rows.offset + place.query;

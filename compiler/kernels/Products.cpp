@@ -408,7 +408,9 @@ bool joinProducts(ArrayRef<MatmulForm> products, const Machine &machine) {
     // Results that only leave the wafer may do so piece by piece.
     if (forms.size() < 2 &&
         (!norm || llvm::any_of(forms.front().getResult().getUsers(),
-                               llvm::IsaPred<wse::StoreOp>)))
+                               [](Operation *user) {
+                                 return user->getNumResults() == 0;
+                               })))
       continue;
     wse::ProductsOp all = together(forms, norm);
     if (!shapeOf(all, machine).canBe(machine) ||

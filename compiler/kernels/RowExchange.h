@@ -118,7 +118,7 @@ double reduceBatchCycles(const Machine &machine, int64_t rows, double words);
 llvm::SmallVector<StreamNeed> reduceBatchStreams(const Machine &machine,
                                                  int64_t rows);
 
-/// The same on microthreads, and a multicast of it back to all rows: what
+/// A reduction on microthreads, and a multicast of it back to all rows: what
 /// stands between its steps is done meanwhile. Nobody else touches the buffer.
 struct StartedReduction {
   RoutineBuilder &b;

@@ -176,7 +176,7 @@ private:
     MatmulForm form;
     int64_t most; ///< features of a column
   };
-  /// Of a column.
+  /// Words of a column.
   int64_t sums() const;
   /// Vectors of multiply-adds run along results, 0, or the input, 1.
   size_t inner(const Result &result, const Machine &machine) const;

@@ -106,9 +106,9 @@ KernelCost TogetherShape::cost(const Machine &machine) const {
 }
 
 /// The activations of a column, times the scale, and the sum of their squares.
-void StationaryWriter::fetchSquares(wse::ProductsOp norm, const Round &round) {
-  const Operand scale =
-      b.bringVectors({*norm.getScale()}, in.layout.features).front();
+void StationaryWriter::fetchSquares(wse::WeightAttr factors,
+                                    const Round &round) {
+  const Operand scale = b.bringVectors({factors}, in.layout.features).front();
   const Value words = wordsOf(in.features), all = s.add(words, 1);
   const Operand own = Operand::memory(in.buffer, 0, {in.pitch});
   const Operand squares = Operand::memory(asWords(sent), words, {0});
@@ -214,7 +214,7 @@ void StationaryWriter::writeTogether(std::vector<StationaryWriter> &all,
   }
   const Operand squares = Operand::memory(sums, features, {0});
   if (norm.getScale())
-    one.fetchSquares(norm, round);
+    one.fetchSquares(*norm.getScale(), round);
   else
     one.fetch(round);
   one.clear(features);

@@ -117,7 +117,7 @@ private:
   void takeOwn(const Round &round);
   void addOwn(const Round &round);
   Operand ownActivations(const Round &round, const Affine &depth);
-  void fetchSquares(wse::ProductsOp norm, const Round &round);
+  void fetchSquares(wse::WeightAttr factors, const Round &round);
   static void keepRows(std::vector<StationaryWriter> &all,
                        llvm::ArrayRef<Value> firstSums);
   static void keepResults(std::vector<StationaryWriter> &all,

@@ -142,7 +142,8 @@ bool Stages::isPrepared(wse::KernelOp kernel) const {
       return isa_and_nonnull<wse::IntermediateOp>(
           SymbolTable::lookupSymbolIn(program, name));
     });
-  return isa<wse::ElementwiseOp>(*kernel) && !canCross(kernel->getResult(0)) &&
+  const bool isOfElements = kernel->getNumRegions() > 0;
+  return isOfElements && !canCross(kernel->getResult(0)) &&
          llvm::all_of(kernel->getOperands(), [&](Value operand) {
            return !numbers.contains(operand.getDefiningOp());
          });

@@ -550,29 +550,6 @@ class Checker(AttentionCases):
                 p.store(z, "z", xh[..., 1:].reshape(batch, tokens, -1))
                 self.check(p, f"heads-{heads}x{size}-{case}")
 
-    def rotary(self):
-        """Heads whole in their column, and over several; all of a head, and some features."""
-        for mesh, batch, tokens, case in self.cases():
-            width = int(mesh.split("x")[0])
-            for heads, size, turned, which in ((1, 6, 6, ""), (3, 4, 4, "interleaved"), (2, 8, 6, ""), (1, 8, 6, "interleaved"), (2, 300, 300, "")):
-                if size == 300 and width < 8:
-                    continue  # PEs lack SRAM
-                half, spread = turned // 2, min(max(1, width // heads), 3 if size == 8 else size)
-                for angles in (half, turned):
-                    p, x = self.program(mesh), self.normal(batch, tokens, heads * size)
-                    cos, sin = (self.normal(batch, tokens, angles) for _ in "ab")
-                    value, type = p.load("x", x, p.encoding(batch, tokens, "heads", size, head_columns=spread))
-                    c, its = p.load("c", cos, p.encoding(batch, tokens, "replicated"))
-                    s, _ = p.load("s", sin, p.encoding(batch, tokens, "replicated"))
-                    y = p.op(f"rotary {value}, {c}, {s} dim({turned}) {which} : {type}, {its}", type)
-                    xh, expected = x.reshape(batch, tokens, heads, size), x.reshape(batch, tokens, heads, size).copy()
-                    first, second = ((slice(0, turned, 2), slice(1, turned, 2)) if which else (slice(0, half), slice(half, turned)))
-                    for own, other, sign in ((first, second, -1), (second, first, 1)):
-                        a, b = (its[..., None, own] if angles == turned else its[..., None, :] for its in (cos, sin))
-                        expected[..., own] = xh[..., own] * a + sign * xh[..., other] * b
-                    p.store(y, "y", expected.reshape(x.shape))
-                    self.check(p, f"rotary-{heads}x{size}-{turned}{which}-{angles}-{case}")
-
     def redistribute(self):
         for mesh, batch, tokens, case in self.cases():
             p, x = self.program(mesh), self.normal(batch, tokens, 12)
