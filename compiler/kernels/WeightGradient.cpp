@@ -66,13 +66,14 @@ class WeightGradient final : public KernelFor<wse::WeightGradientOp> {
           gradient.getKept(), gradient.getCast(), machine, variant);
       return {.variant = variant,
               .cost = shape.cost(),
-              .scratchBytes = 4 * shape.scratchWords()};
+              .scratchBytes = 4 * shape.scratchWords(),
+              .addsColor = shape.exits.twoLanes};
     };
     SmallVector<Offer> offers = {offerOf(0)};
     const Offer small = offerOf(GradientShape::SmallBlocks);
     if (small.applies() && small.scratchBytes < offers[0].scratchBytes)
       offers.push_back(small);
-    // Who has no color for a second lane leaves out this one alone.
+    // One alone: who looks for colors leaves out one variant after the other.
     const Offer lanes = offerOf(GradientShape::TwoLanes);
     const Offer both =
         offerOf(GradientShape::TwoLanes | GradientShape::SmallBlocks);
