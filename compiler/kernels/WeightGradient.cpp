@@ -73,11 +73,8 @@ class WeightGradient final : public KernelFor<wse::WeightGradientOp> {
     const Offer small = offerOf(GradientShape::SmallBlocks);
     if (small.applies() && small.scratchBytes < offers[0].scratchBytes)
       offers.push_back(small);
-    // One alone: who looks for colors leaves out one variant after the other.
-    const Offer lanes = offerOf(GradientShape::TwoLanes);
-    const Offer both =
-        offerOf(GradientShape::TwoLanes | GradientShape::SmallBlocks);
-    const Offer &its = both.cost.total() < lanes.cost.total() ? both : lanes;
+    // Of large blocks: many small ones hold up the lanes.
+    const Offer its = offerOf(GradientShape::TwoLanes);
     if (llvm::all_of(offers, [&](const Offer &other) {
           return its.cost.total() < other.cost.total();
         }))
