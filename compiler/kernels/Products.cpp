@@ -367,6 +367,9 @@ int64_t heldBytes(wse::ProgramOp program, const Machine &machine) {
 
 wse::ProgramOp layAlongRows(wse::ProgramOp program, const Machine &machine,
                             int64_t room) {
+  // Products whose weights stay are of meshes of several rows and columns.
+  if (machine.width < 2 || machine.height < 2)
+    return program;
   OpBuilder builder(program->getContext());
   builder.setInsertionPointAfter(program);
   SmallVector<OwningOpRef<wse::ProgramOp>, 2> others;
@@ -404,7 +407,13 @@ bool joinProducts(ArrayRef<MatmulForm> products, const Machine &machine) {
   }
   if (forms.empty())
     return false;
-  for (wse::RMSNormOp norm : {normOf(forms), wse::RMSNormOp()}) {
+  // It is divided by its root after the products: until then f16 may not hold
+  // its values times the scale.
+  const bool holdsScaled =
+      !elementTypeOf(forms.front().getInput()).isF16() ||
+      hasPrecisionLevel(forms.front(), PrecisionLevel::NarrowProducts);
+  for (wse::RMSNormOp norm :
+       {holdsScaled ? normOf(forms) : wse::RMSNormOp(), wse::RMSNormOp()}) {
     // Results that only leave the wafer may do so piece by piece.
     if (forms.size() < 2 &&
         (!norm || llvm::any_of(forms.front().getResult().getUsers(),

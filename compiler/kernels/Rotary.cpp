@@ -103,11 +103,14 @@ class Rotary final : public KernelOf<onnx::RotaryOp, KernelFor<wse::RotaryOp>> {
     head.width = layout.features.columns;
     const double tokens = double(pitch) / double(heads.rounds);
     KernelCost cost;
+    // A PE turns own features, the first or second of pairs each.
+    const double calls = tokens > 1 ? double(heads.most) : 2,
+                 length = double(heads.most) * tokens / calls;
     cost.compute =
         double(heads.rounds) *
         (multicastRowCycles(head, double(layout.features.unitSize) * tokens) +
-         3 * model.adds(double(heads.most), tokens) +
-         2 * model.fmacs(double(heads.most), tokens) + 8 * model.guard(layout));
+         2 * model.adds(calls, length) + model.fmacs(calls, length) +
+         8 * model.guard(layout));
     cost.lowerBound = leastCycles(op, layout, machine);
     return cost;
   }
