@@ -1,4 +1,9 @@
 // RUN: wse-opt %s --split-input-file --wse-select-kernels="mesh=16x16 region=16x16 within=keep-weights" | FileCheck %s
+// Meshes of one row, or one column, have no way along the rows.
+// RUN: wse-opt %s --split-input-file --wse-select-kernels="mesh=16x1 region=16x1 within=keep-weights" | FileCheck %s --check-prefix=LINE
+// RUN: wse-opt %s --split-input-file --wse-select-kernels="mesh=1x16 region=1x16 within=keep-weights" | FileCheck %s --check-prefix=LINE
+// LINE-LABEL: wse.program @main
+// LINE: matmul
 
 // A norm that only joined products read goes with them. Products of what is made of their results take it along the rows.
 // CHECK-LABEL: wse.program @main
