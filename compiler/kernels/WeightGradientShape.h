@@ -56,7 +56,7 @@ struct GradientShape {
     return (exchanges ? ofPart() * pitch : 0) +
            (takesTurns() ? 2 : 1) * block * own;
   }
-  /// Of an exit, on a lane.
+  /// Columns of an exit, on a lane.
   int64_t mostWords(const StreamPattern &lane) const {
     int64_t most = 0;
     for (const ChannelPosition &exit : exits.ofLane(lane))
