@@ -56,7 +56,7 @@ struct GradientShape {
     return (exchanges ? ofPart() * pitch : 0) +
            (takesTurns() ? 2 : 1) * block * own;
   }
-  /// Columns of an exit, on a lane.
+  /// Words of the exit that has most of them on a lane.
   int64_t mostWords(const StreamPattern &lane) const {
     int64_t most = 0;
     for (const ChannelPosition &exit : exits.ofLane(lane))
