@@ -57,8 +57,7 @@ inline RoutingProblem transformerProblem(int64_t width, int64_t height,
                     {StreamPattern::OutNorth, StreamPattern::OutExit},
                     {StreamPattern::OutColumn, StreamPattern::OutColumn},
                     {StreamPattern::OutColumn, StreamPattern::RowEast},
-                    {StreamPattern::RowEast, StreamPattern::OutBand},
-                    {StreamPattern::RowEast, StreamPattern::OutHalf}};
+                    {StreamPattern::RowEast, StreamPattern::OutBand}};
   return problem;
 }
 
