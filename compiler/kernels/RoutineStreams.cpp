@@ -109,14 +109,12 @@ pe::Affine RoutineBuilder::rowColor(StreamPattern pattern, Value row) {
   return Affine(s.min(chosen, *llvm::max_element(colors)));
 }
 
-RoutineBuilder::HostStream &
-RoutineBuilder::hostStream(StreamPattern pattern,
-                           ArrayRef<ChannelPosition> positions) {
-  for (HostStream &each : hostStreams)
-    if (each.pattern == pattern)
-      return each;
-  const bool in = pattern.movement == fabric::Movement::In;
-  const bool toRows = pattern == StreamPattern::ChannelRow;
+pe::StreamOp RoutineBuilder::hostStream(StreamPattern pattern,
+                                        ArrayRef<ChannelPosition> positions) {
+  const bool in = pattern == StreamPattern::Channel;
+  pe::StreamOp &stream = in ? input : output;
+  if (stream)
+    return stream;
   OpBuilder atEnd(op->getContext());
   atEnd.setInsertionPointToEnd(&shared.shared.program.getBody().front());
   SmallVector<Attribute> channels;
@@ -126,20 +124,17 @@ RoutineBuilder::hostStream(StreamPattern pattern,
       channels.push_back(
           pe::ChannelAttr::get(op->getContext(), machine().y + channel.row,
                                origin + channel.begin, origin + channel.end));
-  std::string name = shared.shared.freshSymbol((toRows ? "to_rows_of_"
-                                                : in   ? "to_"
-                                                       : "from_") +
+  std::string name = shared.shared.freshSymbol((in ? "to_" : "from_") +
                                                routine.getSymName().str());
-  auto stream = pe::StreamOp::create(
-      atEnd, loc, name, in ? pe::Direction::In : pe::Direction::Out,
-      color(pattern), atEnd.getArrayAttr(channels));
-  if (wire && !toRows)
+  stream = pe::StreamOp::create(atEnd, loc, name,
+                                in ? pe::Direction::In : pe::Direction::Out,
+                                color(pattern), atEnd.getArrayAttr(channels));
+  if (wire)
     stream.setTypeAttr(TypeAttr::get(wire));
-  auto scalars = std::make_unique<ScalarBuilder>(
-      atEnd.createBlock(&stream.getBody()), loc, machine(),
-      /*everywhere=*/toRows || !in);
-  hostStreams.push_back({pattern, stream, std::move(scalars)});
-  return hostStreams.back();
+  Block *body = atEnd.createBlock(&stream.getBody());
+  (in ? inputScalars : outputScalars) =
+      std::make_unique<ScalarBuilder>(body, loc, machine(), /*everywhere=*/!in);
+  return stream;
 }
 
 int64_t ColumnWords::innerSize() const {
@@ -161,8 +156,9 @@ Injector RoutineBuilder::injectFromBuffers(ArrayRef<ColumnWords> all) {
 
 /// Makes the host's segments. Returns lines.
 int64_t RoutineBuilder::hostWords(ArrayRef<ColumnWords> all) {
-  HostStream &to = hostStream(StreamPattern::Channel, machine().westChannels());
-  ScalarBuilder &s = *to.scalars;
+  pe::StreamOp stream =
+      hostStream(StreamPattern::Channel, machine().westChannels());
+  ScalarBuilder &s = *inputScalars;
   int64_t lines = 0;
   for (const ColumnWords &words : all) {
     assert(words.innerSize() == all[0].innerSize() &&
@@ -191,7 +187,7 @@ int64_t RoutineBuilder::hostWords(ArrayRef<ColumnWords> all) {
       segment.strides.push_back(words.halfStep);
     }
     segment.index = words.index;
-    OpBuilder atEnd = OpBuilder::atBlockEnd(&to.stream.getBody().front());
+    OpBuilder atEnd = OpBuilder::atBlockEnd(&stream.getBody().front());
     pe::SegmentOp::create(atEnd, loc, segment);
     lines += words.lines.size;
   }
@@ -284,40 +280,63 @@ void RoutineBuilder::dropColumnWords(Affine words) {
 
 void RoutineBuilder::streamToRows(
     function_ref<pe::Segment(ScalarBuilder &)> segment) {
-  SmallVector<ChannelPosition> rows;
-  for (const ChannelPosition &channel : machine().westChannels())
-    rows.push_back({channel.row, 0, int(width())});
-  streamSegment(StreamPattern::ChannelRow, rows, segment);
+  if (!rowInput) {
+    OpBuilder atEnd(op->getContext());
+    atEnd.setInsertionPointToEnd(&shared.shared.program.getBody().front());
+    SmallVector<Attribute> channels;
+    for (const ChannelPosition &channel : machine().westChannels())
+      channels.push_back(
+          pe::ChannelAttr::get(op->getContext(), machine().y + channel.row,
+                               machine().x, machine().x + width()));
+    rowInput = pe::StreamOp::create(
+        atEnd, loc,
+        shared.shared.freshSymbol("to_rows_of_" + routine.getSymName().str()),
+        pe::Direction::In, color(StreamPattern::ChannelRow),
+        atEnd.getArrayAttr(channels));
+    rowInputScalars = std::make_unique<ScalarBuilder>(
+        atEnd.createBlock(&rowInput.getBody()), loc, machine(),
+        /*everywhere=*/true);
+  }
+  pe::Segment made = segment(*rowInputScalars);
+  OpBuilder atEnd = OpBuilder::atBlockEnd(&rowInput.getBody().front());
+  pe::SegmentOp::create(atEnd, loc, made);
 }
 
 void RoutineBuilder::streamToHost(
     function_ref<pe::Segment(ScalarBuilder &)> segment) {
-  streamSegment(StreamPattern::OutExit, machine().eastChannels(), segment);
+  streamOut(StreamPattern::OutExit, machine().eastChannels(), segment);
 }
 
 void RoutineBuilder::streamFromBands(
     ArrayRef<ChannelPosition> exits,
-    function_ref<pe::Segment(ScalarBuilder &)> segment, StreamPattern pattern) {
+    function_ref<pe::Segment(ScalarBuilder &)> segment) {
   SmallVector<ChannelPosition> own;
   for (const ChannelPosition &exit : exits)
     if (exit.begin < exit.end)
       own.push_back({exit.row, exit.row, exit.row + 1});
-  streamSegment(pattern, own, segment);
+  streamOut(StreamPattern::OutBand, own, segment);
 }
 
-void RoutineBuilder::streamSegment(
+void RoutineBuilder::streamOut(
     StreamPattern pattern, ArrayRef<ChannelPosition> channels,
     function_ref<pe::Segment(ScalarBuilder &)> segment) {
-  HostStream &its = hostStream(pattern, channels);
-  pe::Segment made = segment(*its.scalars);
-  OpBuilder atEnd = OpBuilder::atBlockEnd(&its.stream.getBody().front());
+  pe::StreamOp stream = hostStream(pattern, channels);
+  outputPattern = pattern;
+  OpBuilder atEnd = OpBuilder::atBlockEnd(&stream.getBody().front());
+  pe::Segment made = segment(*outputScalars);
+  atEnd.setInsertionPointToEnd(&stream.getBody().front());
   pe::SegmentOp::create(atEnd, loc, made);
 }
 
 SmallVector<std::pair<StreamPattern, std::string>> RoutineBuilder::streams() {
   SmallVector<std::pair<StreamPattern, std::string>> streams;
-  for (HostStream &its : hostStreams)
-    streams.push_back({its.pattern, its.stream.getSymName().str()});
+  auto add = [&](pe::StreamOp stream, StreamPattern pattern) {
+    if (stream)
+      streams.push_back({pattern, stream.getSymName().str()});
+  };
+  add(input, StreamPattern::Channel);
+  add(rowInput, StreamPattern::ChannelRow);
+  add(output, outputPattern);
   return streams;
 }
 

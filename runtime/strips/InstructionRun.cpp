@@ -358,8 +358,7 @@ void InstructionRun::advanceTime(size_t count, double &firstSent) {
                       source)});
     }
   firstSent = begin + cost.perStep;
-  now = std::max(begin + double(count) * std::max({cost.perStep, rampPerStep(),
-                                                   linkPerStep}),
+  now = std::max(begin + double(count) * std::max(cost.perStep, rampPerStep()),
                  last + cost.perStep);
 }
 
