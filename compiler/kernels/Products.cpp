@@ -14,6 +14,8 @@
 
 #include "llvm/ADT/SetVector.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace wsec {
@@ -199,19 +201,20 @@ Type alongRows(Value value) {
 }
 
 /// Has a product of what is made, element by element, of the results of
-/// products take it along the rows, where that takes fewer cycles: there is no
-/// way north, and none down the columns, between them.
+/// products take it along the rows: there is no way north, and none down the
+/// columns, between them.
 ///
 ///   %g, %u = products %x      in a row    -> along the rows
 ///   %m = elementwise %g, %u   in a row    -> along the rows
 ///   %y = matmul %m            in a row       sums go north
-bool takeAlongRows(const MatmulForm &last, const Machine &machine) {
+void takeAlongRows(const MatmulForm &last) {
   auto between = last.getInput().getDefiningOp<wse::ElementwiseOp>();
   if (!between || sharesWeights(last) || !between.getVectors().empty() ||
       !between.getResult().hasOneUse() || between.getInputs().empty())
-    return false;
+    return;
   auto products = between.getInputs()[0].getDefiningOp<wse::ProductsOp>();
-  if (!products || wse::liesAlongRows(products.getInput()) ||
+  const Type along = alongRows(between.getResult());
+  if (!products || !along || wse::liesAlongRows(products.getInput()) ||
       llvm::any_of(between.getInputs(),
                    [&](Value input) {
                      return input.getDefiningOp() != products ||
@@ -219,32 +222,12 @@ bool takeAlongRows(const MatmulForm &last, const Machine &machine) {
                    }) ||
       llvm::any_of(products->getUsers(),
                    [&](Operation *user) { return user != between; }))
-    return false;
-  const RankedTensorType before = between.getResult().getType();
-  const Type along = alongRows(between.getResult());
-  if (!along)
-    return false;
-  auto set = [&](Type type) {
-    for (Value result : products.getResults())
-      result.setType(type);
-    between.getResult().setType(cast<RankedTensorType>(type));
-  };
-  const double cycles = TogetherShape(last, machine).cost(machine).total() +
-                        cyclesOf(products, machine) +
-                        cyclesOf(between, machine);
-  set(along);
-  wse::ProductsOp its = together(last, {});
-  if (canBe(products, machine) && canBe(its, machine) &&
-      cyclesOf(products, machine) + cyclesOf(between, machine) +
-              cyclesOf(its, machine) <
-          cycles) {
-    last.getResult().replaceAllUsesWith(its.getResult(0));
-    static_cast<Operation *>(last)->erase();
-    return true;
-  }
-  its.erase();
-  set(before);
-  return false;
+    return;
+  for (Value result : products.getResults())
+    result.setType(along);
+  between.getResult().setType(cast<RankedTensorType>(along));
+  last.getResult().replaceAllUsesWith(together(last, {}).getResult(0));
+  static_cast<Operation *>(last)->erase();
 }
 
 /// A sum of a value and the product of another, with weights of its own.
@@ -284,7 +267,7 @@ Value turned(Value value, Type type, OpBuilder &builder) {
 ///   %o = attention %q      in a row
 ///   %p = products %o       in a row       -> along the rows
 ///   %y = %x + %p           along the rows
-bool alternate(Block &block, const Machine &machine) {
+void alternate(Block &block) {
   SmallVector<ResidualSum> sums;
   llvm::SmallDenseMap<Value, Value> along; // what sums are of, and they
   for (auto op : block.getOps<wse::ElementwiseOp>())
@@ -307,8 +290,6 @@ bool alternate(Block &block, const Machine &machine) {
     its.sum->replaceUsesOfWith(its.product.getResult(), product.getResult(0));
     its.product.erase();
     its.sum.getResult().setType(cast<RankedTensorType>(type));
-    if (!canBe(product, machine))
-      return false;
     Value back;
     for (OpOperand &use : llvm::make_early_inc_range(its.sum->getUses())) {
       Operation *user = use.getOwner();
@@ -326,15 +307,19 @@ bool alternate(Block &block, const Machine &machine) {
         use.set(back);
     }
   }
-  return llvm::all_of(block.getOps<wse::ProductsOp>(),
-                      [&](wse::ProductsOp op) { return canBe(op, machine); });
 }
 
+/// Of a program with weights that stay; infinite where it has products that
+/// cannot be.
 double cyclesOf(wse::ProgramOp program, const Machine &machine) {
   double cycles = 0;
   for (wse::KernelOp kernel : program.kernels()) {
+    if (auto all = dyn_cast<wse::ProductsOp>(*kernel);
+        all && !canBe(all, machine))
+      return std::numeric_limits<double>::infinity();
     auto product = dyn_cast<wse::MatmulOp>(*kernel);
-    if (product && isAlike(MatmulForm(product)))
+    if (product && isAlike(MatmulForm(product)) &&
+        TogetherShape(MatmulForm(product), machine).canBe(machine))
       cycles +=
           TogetherShape(MatmulForm(product), machine).cost(machine).total();
     else if (findKernel(kernel))
@@ -367,27 +352,23 @@ int64_t heldBytes(wse::ProgramOp program, const Machine &machine) {
 
 wse::ProgramOp layAlongRows(wse::ProgramOp program, const Machine &machine,
                             int64_t room) {
-  // Products whose weights stay are of meshes of several rows and columns.
-  if (machine.width < 2 || machine.height < 2)
-    return program;
   OpBuilder builder(program->getContext());
   builder.setInsertionPointAfter(program);
   SmallVector<OwningOpRef<wse::ProgramOp>, 2> others;
   for (int i = 0; i < 2; ++i)
     others.emplace_back(cast<wse::ProgramOp>(builder.clone(*program)));
-  if (!llvm::all_of(others[0]->entryBlocks(),
-                    [&](Block *block) { return alternate(*block, machine); }))
-    others[0] = {};
+  for (Block *block : others[0]->entryBlocks())
+    alternate(*block);
   for (Block *block : others[1]->entryBlocks())
     for (auto product :
          llvm::make_early_inc_range(block->getOps<wse::MatmulOp>()))
       if (isAlike(MatmulForm(product)))
-        takeAlongRows(MatmulForm(product), machine);
+        takeAlongRows(MatmulForm(product));
   room = std::max(room, heldBytes(program, machine));
   OwningOpRef<wse::ProgramOp> best = program;
   for (OwningOpRef<wse::ProgramOp> &other : others)
-    if (other && heldBytes(*other, machine) <= room &&
-        cyclesOf(*other, machine) < cyclesOf(*best, machine))
+    if (cyclesOf(*other, machine) < cyclesOf(*best, machine) &&
+        heldBytes(*other, machine) <= room)
       std::swap(best, other);
   return best.release();
 }

@@ -103,14 +103,16 @@ class Rotary final : public KernelOf<onnx::RotaryOp, KernelFor<wse::RotaryOp>> {
     head.width = layout.features.columns;
     const double tokens = double(pitch) / double(heads.rounds);
     KernelCost cost;
-    // A PE turns own features, the first or second of pairs each.
-    const double calls = tokens > 1 ? double(heads.most) : 2,
-                 length = double(heads.most) * tokens / calls;
+    // Of own features the first and the second of pairs, of which a PE may have
+    // none; the rest of a head is copied.
+    const double turned = double(heads.most) * tokens;
     cost.compute =
         double(heads.rounds) *
         (multicastRowCycles(head, double(layout.features.unitSize) * tokens) +
-         2 * model.adds(calls, length) + model.fmacs(calls, length) +
-         8 * model.guard(layout));
+         2 * model.adds(1, turned) + model.fmacs(1, turned) +
+         (int64_t(op.getRotaryDim()) < layout.features.unitSize ? 3 : 2) *
+             machine.vectorSetup +
+         model.guard(layout));
     cost.lowerBound = leastCycles(op, layout, machine);
     return cost;
   }

@@ -179,7 +179,7 @@ def Wse_ProductsOp : Wse_KernelOp<"products", (ins
     `stationary` of `wse.matmul` makes it: activations come down the columns
     once, the sums of all go along the rows together, and the results north behind one another.
     Of a `norm` the input is multiplied by the scale, and sums are divided by its root mean square, whose squares go
-    with them: results are those of `wse.rms_norm`.
+    with them: results are those of `wse.rms_norm`, where activations times the scale are numbers of their type.
     A tensor of one token may lie along the rows instead: then its features are tokens of one feature, which all columns have.
     Sums of such an input go north, where the result is; such results stay in the rows that make them.
 

@@ -42,7 +42,9 @@ class Checker(AttentionCases):
     def __init__(self, arguments):
         self.work, self.machine = arguments.work, arguments.machine
         self.engines = {name: float(percent) for name, percent in (text.split(":") for text in arguments.engines)}
-        self.off, self.failed = {engine: [] for engine in self.engines}, False
+        self.predicted, _, percent = arguments.predicted.partition(":")
+        self.limits = self.engines | ({"prediction": float(percent)} if percent else {})
+        self.off, self.failed = {its: [] for its in self.limits}, False
         self.engine, self.precision, self.level = arguments.engine, arguments.precision, arguments.precision_opt_level
         self.meshes, self.shared, self.saved = arguments.mesh or MESHES, arguments.shared, 0
         self.few = arguments.few
@@ -59,8 +61,8 @@ class Checker(AttentionCases):
         if self.shared and program.shared is None:
             program.share(self.normal(1, program.height, FEATURES))
         try:
-            if self.engines:
-                for engine, off in program.run_engines(folder, self.engines):
+            if self.limits:
+                for engine, off in program.run_engines(folder, self.engines, self.predicted):
                     self.off[engine].append(100 * off)
                     print(f"{case} {program.mesh} cycles of {engine} {100 * off:+.1f} %", flush=True)
                 return
@@ -576,6 +578,7 @@ def main():
     parser.add_argument("--shared", action="store_true")
     parser.add_argument("--few", action="store_true")
     parser.add_argument("--engines", nargs="+", default=[], metavar="NAME:PERCENT")
+    parser.add_argument("--predicted", default="", metavar="KIND:PERCENT")
     parser.add_argument("--engine", default="burst")
     arguments = parser.parse_args()
     checker = Checker(arguments)
@@ -584,7 +587,7 @@ def main():
         least, median, most = np.percentile(off or [np.inf], [0, 50, 100])
         print(f"cycles of {engine}, by which it is off: {least:+.1f} % to {most:+.1f} %, "
               f"half of {len(off)} cases below {median:+.1f} %")
-        checker.failed |= bool(max(-least, most) > checker.engines[engine])
+        checker.failed |= bool(max(-least, most) > checker.limits[engine])
     if checker.shared:
         print(f"{checker.saved} streams less where they are shared")
     print("all cases agree" if not checker.failed else "some cases differ")

@@ -158,10 +158,15 @@ class Program:
                 raise RuntimeError(f"output {name} is not as expected to the bit")
         return max(difference(results[name], array) for name, array in self.expected.items())
 
-    def run_engines(self, folder, engines):
-        """Yields each with how much its cycles are off those of wavelet."""
+    def run_engines(self, folder, engines, predicted=None):
+        """Yields each with how much its cycles are off those of wavelet; of kernels of the kind `predicted` also what wsec predicts."""
         self.compile(folder)
         wavelet, wavelet_report = self.execute(folder, "wavelet")
+        if predicted:
+            with open(f"{folder}/predicted.json") as file:
+                both = [sum(kernel["cycles"] for kernel in its["kernels"] if kernel["kind"] == predicted)
+                        for its in (json.load(file), wavelet_report)]
+            yield "prediction", both[0] / both[1] - 1
         for engine in engines:
             found, report = self.execute(folder, engine)
             for name in self.expected:
@@ -189,7 +194,7 @@ class Program:
             self.machine, self.shared = fewest, first[0] - streams
         with open(source, "w") as file:
             file.write(self.text())
-        call(["wsec", source, "-o", f"{folder}/program.wafer", "--quiet"])
+        call(["wsec", source, "-o", f"{folder}/program.wafer", f"--report={folder}/predicted.json", "--quiet"])
         for name, array in self.inputs.items():
             np.save(f"{folder}/{name}.npy", array)
 
