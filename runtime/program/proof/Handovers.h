@@ -6,7 +6,9 @@
 
 #include "runtime/program/proof/FabricUse.h"
 
+#include <algorithm>
 #include <compare>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <tuple>
@@ -30,9 +32,15 @@ struct Handover {
   }
 };
 
-/// Lines across the direction of a link, by position: columns of one that leads
-/// north or south, rows of the others.
-using LinkLines = std::vector<bool>;
+/// Lines across the direction of a link, as bits by position: columns of one
+/// that leads north or south, rows of the others.
+using LinkLines = std::vector<uint64_t>;
+
+inline void addLines(const LinkLines &more, LinkLines &lines) {
+  lines.resize(std::max(lines.size(), more.size()));
+  for (size_t i = 0; i < more.size(); ++i)
+    lines[i] |= more[i];
+}
 
 /// Words in order that one op gives to another.
 struct Portion {

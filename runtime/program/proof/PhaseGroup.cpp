@@ -6,10 +6,7 @@ namespace wsec::runtime {
 using program::Port;
 
 void PhaseGroup::add(Port direction, const LinkLines &lines) {
-  LinkLines &known = directions[direction];
-  known.resize(std::max(known.size(), lines.size()));
-  for (size_t i = 0; i < lines.size(); ++i)
-    known[i] = known[i] || lines[i];
+  addLines(lines, directions[direction]);
 }
 
 /// Words that go along rows alone never leave theirs, so that each row may have
@@ -20,7 +17,7 @@ bool PhaseGroup::bothWays(Port one, Port other) const {
     return false;
   const LinkLines &a = directions.at(one), &b = directions.at(other);
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-    if (a[i] && b[i])
+    if (a[i] & b[i])
       return true;
   return directions.size() > 2;
 }

@@ -10,6 +10,7 @@ using program::Port;
 
 void WordPairs::look(std::vector<std::vector<int64_t>> lines) {
   alike = std::move(lines);
+  known.clear();
   ++looks;
 }
 
@@ -108,16 +109,21 @@ Pairing WordPairs::pair(const Uses &sends, const Uses &takes) {
   return pairing;
 }
 
-/// Adds the lines in which there are some of the words.
-void WordPairs::addLines(uint32_t words, LinkLines &lines) {
+/// The lines in which there are some of the words.
+const LinkLines &WordPairs::linesOf(uint32_t words) {
+  auto [at, isNew] = known.try_emplace(words);
+  LinkLines &lines = at->second;
+  if (!isNew)
+    return lines;
   for (size_t i = 0; i < alike.size(); ++i) {
     if (counts[words][i] == 0)
       continue;
-    lines.resize(std::max(lines.size(), size_t(alike[i].back()) + 1));
+    lines.resize(std::max(lines.size(), size_t(alike[i].back()) / 64 + 1));
     for (int64_t line : alike[i])
-      lines[size_t(line)] = true;
+      lines[size_t(line) / 64] |= uint64_t(1) << (line % 64);
     steps += int64_t(alike[i].size());
   }
+  return lines;
 }
 
 void WordPairs::record(Pairing &pairing, int64_t color, bool link,
@@ -137,7 +143,7 @@ void WordPairs::record(Pairing &pairing, int64_t color, bool link,
     LinkLines &lines = result.pairs[{portion.sender, portion.receiver, color,
                                      direction, link, whole}];
     if (link)
-      addLines(portion.words, lines);
+      addLines(linesOf(portion.words), lines), steps += int64_t(lines.size());
   }
 }
 

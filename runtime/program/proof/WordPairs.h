@@ -84,14 +84,15 @@ private:
   Pairing pair(const Uses &sends, const Uses &takes);
   bool covers(uint32_t more, uint32_t fewer);
   uint32_t minus(uint32_t more, uint32_t fewer);
-  void addLines(uint32_t words, LinkLines &lines);
+  const LinkLines &linesOf(uint32_t words);
 
   const FabricRoutine &routine;
   ProofSteps &steps;
   Handovers &result;
   std::vector<std::vector<int64_t>> alike;
   uint64_t looks = 0;
-  std::vector<Counts> counts;                       ///< by number
+  std::vector<Counts> counts; ///< by number
+  std::unordered_map<uint32_t, LinkLines> known; ///< of the lines looked at
   std::unordered_multimap<size_t, uint32_t> hashed; ///< looked up only
   std::map<Uses, uint32_t> numbers;
   std::vector<const Uses *> byNumber;

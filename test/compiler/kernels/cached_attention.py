@@ -41,7 +41,7 @@ SOFTCAPS = {4: 2.0, 6: 5.0, 7: 3.0}
 # A score of each head beside those of keys, which nothing scales: around those of keys, or beyond all that counts.
 SINKS = {number: np.linspace(-3, 3, CASES[number][3]).round(1).astype("f4") for number in (0, 1, 2, 3, 4, 6, 9, 10, 14)}
 SINKS[8] = np.array([200, 0, -200, 1], "f4")
-# On a tall mesh a launch is predicted up to a quarter too long: its first rows begin while words of the launch before are on their way to
+# On a tall mesh a launch is predicted up to three tenths too long: its first rows begin while words of the launch before are on their way to
 # others, and what an exchange hides of weighing is more than the cost has.
 TALL = {14}
 TOLERANCES = {"f32": 1e-5, "f16": 6 * 2.0**-11, "bf16": 6 * 2.0**-8}
@@ -150,7 +150,7 @@ def check(folder, number, case, element, engines, cycles):
         (_, first), *_, (_, last) = sorted((p, counted["token", p]) for p in steps)
         assert first < last, (path, engine, counted)
         off = predicted / counted["token", capacity - 1] - 1
-        assert abs(off) < (0.25 if number in TALL else 0.1), (path, engine, off)
+        assert abs(off) < (0.3 if number in TALL else 0.1), (path, engine, off)
 
 
 def cycles_of(report):
