@@ -6,9 +6,9 @@
 #ifndef COMPILER_KERNELS_KERNELLIBRARY_H
 #define COMPILER_KERNELS_KERNELLIBRARY_H
 
-#include "compiler/kernels/RoutineBuilder.h"
-#include "compiler/kernels/RowExchange.h"
 #include "compiler/kernels/Selection.h"
+#include "compiler/kernels/code/RoutineBuilder.h"
+#include "compiler/kernels/move/RowExchange.h"
 
 namespace wsec {
 

@@ -6,7 +6,7 @@
 // guards.
 
 #include "compiler/kernels/Kernel.h"
-#include "compiler/kernels/RoutineSet.h"
+#include "compiler/kernels/code/RoutineSet.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/machine/Machine.h"
 #include "dialects/onnx/Onnx.h"

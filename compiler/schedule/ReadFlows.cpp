@@ -2,7 +2,7 @@
 
 #include "compiler/schedule/ReadFlows.h"
 #include "compiler/kernels/Kernel.h"
-#include "compiler/kernels/RoutineSet.h"
+#include "compiler/kernels/code/RoutineSet.h"
 #include "compiler/machine/Machine.h"
 
 #include "mlir/IR/SymbolTable.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/kernels/RoutineSet.h"
+#include "compiler/kernels/code/RoutineSet.h"
 #include "compiler/schedule/BackPressureScheduler.h"
 #include "compiler/schedule/FirstFitScheduler.h"
 #include "compiler/schedule/LaunchOrder.h"

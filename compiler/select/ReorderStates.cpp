@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/select/ReorderStates.h"
 
-#include "compiler/kernels/Reorder.h"
+#include "compiler/kernels/move/Reorder.h"
 
 #include <limits>
 

@@ -91,8 +91,8 @@ private:
   Handovers &result;
   std::vector<std::vector<int64_t>> alike;
   uint64_t looks = 0;
-  std::vector<Counts> counts; ///< by number
-  std::unordered_map<uint32_t, LinkLines> known; ///< of the lines looked at
+  std::vector<Counts> counts;                       ///< by number
+  std::unordered_map<uint32_t, LinkLines> known;    ///< of the lines looked at
   std::unordered_multimap<size_t, uint32_t> hashed; ///< looked up only
   std::map<Uses, uint32_t> numbers;
   std::vector<const Uses *> byNumber;
