@@ -15,6 +15,8 @@ inline constexpr llvm::StringLiteral storedAttrName = "wse.stored";
 
 /// A `weight_gradient` in small blocks.
 inline constexpr llvm::StringLiteral smallBlocksAttrName = "wse.small_blocks";
+/// One whose exits have two lanes, each for half of their columns.
+inline constexpr llvm::StringLiteral twoLanesAttrName = "wse.two_lanes";
 
 /// The attributes that the operation's kind declares, by name, what it takes
 /// from the store, and the form of a gradient.
@@ -22,7 +24,8 @@ inline llvm::SmallVector<mlir::NamedAttribute>
 inherentAttributes(mlir::Operation *op) {
   mlir::NamedAttrList list;
   op->getName().populateInherentAttrs(op, list);
-  for (llvm::StringLiteral name : {storedAttrName, smallBlocksAttrName})
+  for (llvm::StringLiteral name :
+       {storedAttrName, smallBlocksAttrName, twoLanesAttrName})
     if (mlir::Attribute attribute = op->getDiscardableAttr(name))
       list.append(name, attribute);
   llvm::SmallVector<mlir::NamedAttribute> attributes(list.begin(), list.end());

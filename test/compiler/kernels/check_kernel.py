@@ -127,6 +127,9 @@ class Checker(AttentionCases):
             p.weight_gradient(kept, cast, "z", np.einsum("btc,btk->kc", x, dy), "kept_first")
             if moves == 36:  # in more blocks than the others have
                 p.weight_gradient(kept, cast, "s", np.einsum("btc,btk->ck", x, dy), small=True)
+                p.weight_gradient(kept, cast, "t", np.einsum("btc,btk->kc", x, dy), "kept_first", small=True, lanes=True)
+            if moves in (17, 36):  # halves of few columns, and of none
+                p.weight_gradient(kept, cast, "l", np.einsum("btc,btk->ck", x, dy), lanes=True)
             self.check(p, f"weight-gradient-{columns}-{moves}x{stays}-{case}")
 
     def gather(self):
