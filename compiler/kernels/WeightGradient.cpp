@@ -61,22 +61,24 @@ class WeightGradient final : public KernelFor<wse::WeightGradientOp> {
   }
   SmallVector<Offer> offers(Operation *op, const Machine &machine) const final {
     auto gradient = cast<wse::WeightGradientOp>(op);
-    SmallVector<Offer> all, offers;
-    for (int variant = 0; variant < GradientShape::Variants; ++variant) {
+    auto offerOf = [&](int variant) -> Offer {
       const auto shape = GradientShape::of(
           gradient.getKept(), gradient.getCast(), machine, variant);
-      all.push_back({.variant = variant,
-                     .cost = shape.cost(),
-                     .scratchBytes = 4 * shape.scratchWords()});
-      const Offer &its = all.back();
-      const Offer &oneLane = all[variant & ~GradientShape::TwoLanes];
-      const bool saves = (!(variant & GradientShape::SmallBlocks) ||
-                          its.scratchBytes < all[0].scratchBytes) &&
-                         (!(variant & GradientShape::TwoLanes) ||
-                          its.cost.total() < oneLane.cost.total());
-      if (!variant || (shape.applies() && saves))
-        offers.push_back(its);
-    }
+      return {.variant = variant,
+              .cost = shape.cost(),
+              .scratchBytes = 4 * shape.scratchWords(),
+              .addsColor = shape.exits.twoLanes};
+    };
+    SmallVector<Offer> offers = {offerOf(0)};
+    const Offer small = offerOf(GradientShape::SmallBlocks);
+    if (small.applies() && small.scratchBytes < offers[0].scratchBytes)
+      offers.push_back(small);
+    // Of large blocks: many small ones hold up the lanes.
+    const Offer its = offerOf(GradientShape::TwoLanes);
+    if (llvm::all_of(offers, [&](const Offer &other) {
+          return its.cost.total() < other.cost.total();
+        }))
+      offers.push_back(its);
     return offers;
   }
 

@@ -19,7 +19,7 @@ struct GradientShape {
   static constexpr int64_t mostBlocks = 512;
 
   /// Variants, and both of them.
-  enum { SmallBlocks = 1, TwoLanes = 2, Variants = 4 };
+  enum { SmallBlocks = 1, TwoLanes = 2 };
 
   GradientShape(mlir::RankedTensorType kept, mlir::RankedTensorType cast,
                 const Machine &machine, int variant, ColumnExits::Where where);

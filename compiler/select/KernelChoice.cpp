@@ -202,7 +202,7 @@ public:
     most = std::max(most, bytesBeside);
   }
   void chooseCheapest() {
-    choose({});
+    choose(withoutColor());
     take();
   }
   /// While streams ask for more colors than there are, all kernels do without
@@ -236,6 +236,18 @@ private:
   };
 
   Sum choose(ArrayRef<Variant> without);
+  /// Variants with a color of their own, where there are not enough.
+  SmallVector<Variant> withoutColor() {
+    SmallVector<Variant> variants;
+    if (choose({}).colors <= region.usableColors())
+      return variants;
+    for (const Entry &each : kernels)
+      for (const Offer &offer : each.offers)
+        if (const Variant its(findKernel(each.op)->opName(), offer.variant);
+            offer.addsColor && !llvm::is_contained(variants, its))
+          variants.push_back(its);
+    return variants;
+  }
   /// What one of the kernels needs beside code, whatever its variant.
   int64_t unavoidableBytes() const;
   /// Gives the kernels what `choose` found.
@@ -320,7 +332,7 @@ VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
 }
 
 void VariantChooser::chooseFewColors() {
-  SmallVector<Variant> without;
+  SmallVector<Variant> without = withoutColor();
   Sum now = choose(without);
   while (now.colors > region.usableColors()) {
     std::optional<Sum> best;
