@@ -202,7 +202,8 @@ public:
     most = std::max(most, bytesBeside);
   }
   void chooseCheapest() {
-    choose(withoutColor());
+    if (choose({}).spread > region.usableColors())
+      choose(withColor());
     take();
   }
   /// While streams ask for more colors than there are, all kernels do without
@@ -236,11 +237,9 @@ private:
   };
 
   Sum choose(ArrayRef<Variant> without);
-  /// Variants with a color of their own, where there are not enough.
-  SmallVector<Variant> withoutColor() {
+  /// Variants with colors of their own.
+  SmallVector<Variant> withColor() const {
     SmallVector<Variant> variants;
-    if (choose({}).colors <= region.usableColors())
-      return variants;
     for (const Entry &each : kernels)
       for (const Offer &offer : each.offers)
         if (const Variant its(findKernel(each.op)->opName(), offer.variant);
@@ -332,7 +331,8 @@ VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
 }
 
 void VariantChooser::chooseFewColors() {
-  SmallVector<Variant> without = withoutColor();
+  const SmallVector<Variant> colored = withColor();
+  SmallVector<Variant> without = colored;
   Sum now = choose(without);
   while (now.colors > region.usableColors()) {
     std::optional<Sum> best;
@@ -356,7 +356,10 @@ void VariantChooser::chooseFewColors() {
     without.push_back(*given);
     now = *best;
   }
-  choose(without);
+  // Those with colors of their own, where others have left some.
+  if (choose(ArrayRef(without).drop_front(colored.size())).spread >
+      region.usableColors())
+    choose(without);
   take();
 }
 
