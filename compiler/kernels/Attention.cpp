@@ -210,7 +210,8 @@ KernelCost Attention::costIn(wse::AttentionOp op, const AttentionShape &shape,
     double slices = std::ceil(size / shape.slice(headSize));
     double latency = summed == 0 && shape.early()
                          ? 0
-                         : shape.latency(machine, shape.key.span);
+                         : (shape.pitch ? shape.allRounds() : 1) *
+                               shape.latency(machine, shape.key.span);
     exchanged += 2 * shape.keys * size / elementsOfWord + slices * latency;
     return cycles;
   };
@@ -298,7 +299,8 @@ double AttentionShape::latency(const Machine &machine, int64_t rows) const {
 /// Where every row of a column has keys of one batch element, and values that
 /// would come early, with the keys, save less than two phases do.
 int64_t AttentionShape::pitchOfColumn(const Machine &machine) const {
-  if (local() || key.group != machine.height || key.span != machine.height)
+  if (of.few || local() || key.group != machine.height ||
+      key.span != machine.height)
     return 0;
   return columnPitch(machine);
 }

@@ -31,7 +31,7 @@ inline wse::WeightAttr storedOf(wse::AttentionOp op) {
 }
 
 /// Bands of its rows, as it was told; 0: as many as are best.
-inline int64_t bandsOf(mlir::Operation *op) {
+inline int64_t bandsAskedOf(mlir::Operation *op) {
   auto bands = op->getAttrOfType<mlir::IntegerAttr>(wse::bandsAttrName);
   return bands ? bands.getInt() : 0;
 }
@@ -53,7 +53,7 @@ struct AttentionOperands {
   AttentionOperands(wse::AttentionGradientOp op)
       : query(op.getQuery()), key(op.getKey()), value(op.getValue()),
         attended(op.getAttended()), scale(op.getScale().convertToDouble()),
-        terms(op.getTerms()), few(op.getFewScores()), inBands(bandsOf(op)),
+        terms(op.getTerms()), few(op.getFewScores()), inBands(bandsAskedOf(op)),
         isGradient(true) {}
   auto eachTerm() const { return terms.getAsRange<onnx::TermAttr>(); }
 };
@@ -62,7 +62,7 @@ inline AttentionOperands::AttentionOperands(wse::AttentionOp op)
     : query(op.getQuery()), key(op.getKey()), value(op.getValue()),
       attended(op.getResult()), scale(op.getScale().convertToDouble()),
       terms(op.getTerms()), masks(op.getMasks()), stored(storedOf(op)),
-      few(op.getFewScores()), inBands(bandsOf(op)) {
+      few(op.getFewScores()), inBands(bandsAskedOf(op)) {
   if (auto its =
           op->getAttrOfType<mlir::IntegerAttr>(onnx::lengthPartsAttrName))
     parts = its.getInt();
@@ -306,7 +306,7 @@ template <typename ModelOp, typename OpTy>
 class AttentionKernel : public KernelOf<ModelOp, KernelFor<OpTy>> {
 public:
   int variantOf(mlir::Operation *op) const final {
-    return std::max<int>(llvm::cast<OpTy>(op).getFewScores(), bandsOf(op));
+    return std::max<int>(llvm::cast<OpTy>(op).getFewScores(), bandsAskedOf(op));
   }
   void take(mlir::Operation *op, int variant) const final {
     llvm::cast<OpTy>(op).setFewScores(variant == 1);
@@ -324,15 +324,12 @@ public:
   llvm::SmallVector<Offer> offers(mlir::Operation *op,
                                   const Machine &machine) const final {
     llvm::SmallVector<Offer> offers;
-    AttentionOperands operands(llvm::cast<OpTy>(op));
     // Bands of all their keys, between one for all and as many as few take.
     int64_t least = 1, most = 1;
     for (int variant = 0; variant < mostBands; ++variant) {
-      operands.few = variant == 1;
-      operands.inBands = variant > 1 ? variant : 0;
       if (variant > 1 && (variant <= least || variant >= most))
         continue;
-      const AttentionShape shape(operands, machine);
+      const AttentionShape shape = shapeIn(op, variant, machine);
       const int64_t scratch = 4 * wordsOf(shape);
       if (variant == 0)
         least = shape.allRounds();
@@ -345,8 +342,19 @@ public:
     }
     return offers;
   }
+  llvm::SmallVector<StreamNeed> streamsIn(mlir::Operation *op, int variant,
+                                          const Machine &machine) const final {
+    return shapeIn(op, variant, machine).streams(machine);
+  }
 
 protected:
+  static AttentionShape shapeIn(mlir::Operation *op, int variant,
+                                const Machine &machine) {
+    AttentionOperands operands(llvm::cast<OpTy>(op));
+    operands.few = variant == 1;
+    operands.inBands = variant > 1 ? variant : 0;
+    return AttentionShape(operands, machine);
+  }
   virtual KernelCost costIn(OpTy op, const AttentionShape &shape,
                             const Machine &machine) const = 0;
   virtual int64_t wordsOf(const AttentionShape &shape) const = 0;

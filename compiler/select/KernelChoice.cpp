@@ -201,11 +201,7 @@ public:
     int64_t &most = mostBeside[kernels.back().offers.data()];
     most = std::max(most, bytesBeside);
   }
-  void chooseCheapest() {
-    if (choose({}).spread > region.usableColors())
-      choose(withColor());
-    take();
-  }
+  void chooseCheapest() { take(withColor(), {}); }
   /// While streams ask for more colors than there are, all kernels do without
   /// the variant that is missed least. What is still too much then, the router
   /// says.
@@ -249,8 +245,12 @@ private:
   }
   /// What one of the kernels needs beside code, whatever its variant.
   int64_t unavoidableBytes() const;
-  /// Gives the kernels what `choose` found.
-  void take() const {
+  /// Gives the kernels the cheapest variants without some, which have colors of
+  /// their own, where streams ask for too many or code leaves little; else
+  /// without `others`.
+  void take(ArrayRef<Variant> without, ArrayRef<Variant> others) {
+    if (limits.code || choose(others).spread > region.usableColors())
+      choose(without);
     for (const Entry &each : kernels)
       findKernel(each.op)->take(each.op, each.variant);
   }
@@ -356,11 +356,7 @@ void VariantChooser::chooseFewColors() {
     without.push_back(*given);
     now = *best;
   }
-  // Those with colors of their own, where others have left some.
-  if (choose(ArrayRef(without).drop_front(colored.size())).spread >
-      region.usableColors())
-    choose(without);
-  take();
+  take(without, ArrayRef(without).drop_front(colored.size()));
 }
 
 } // namespace

@@ -183,12 +183,14 @@ class AttentionCases:
         # Three bands of rows that bring all their keys, and all keys at once, in which burst is 1.3 % slow.
         for mesh, tokens in (("4x90", 250), ("4x130", 255))[:1 if self.engines else 2]:
             self.differentiate(mesh, 1, tokens, 2, (4, 4), f"add {INFINITE}", "bands", 2, few=True)
+        # In a tall column, whose sums and words go north in two phases.
         self.differentiate("4x90", 1, 173, 2, (5, 3), f"replace {LOW}", "two-bands", 2, bands=2)
+        self.differentiate("3x91", 1, 250, 2, (4, 4), "plain", "tall")
         # Queries one by one, of which some rows have one less.
         for mesh, tokens, mode, columns in (("4x24", 605, f"add {INFINITE}", 2), ("2x25", 600, "plain", 1), ("3x31", 599, f"replace {LOW}", 1)):
             self.differentiate(mesh, 1, tokens, 2, (4, 3), mode, "one-by-one", columns, few=True)
 
-    def differentiate(self, mesh, batch, tokens, heads, sizes, mode, case, columns, few=False, bands=0):
+    def differentiate(self, mesh, batch, tokens, heads, sizes, mode, case, columns=1, few=False, bands=0):
         p, keys = self.program(mesh), {"fewer": 2, "more": 11}.get(mode, tokens)
         self.attend_in_all_rows(p, batch, heads, sizes[0])
         counts, size = (tokens, keys, keys, tokens, tokens), (sizes[0], sizes[0], sizes[1], sizes[1], sizes[1])
