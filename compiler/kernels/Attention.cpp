@@ -296,13 +296,20 @@ double AttentionShape::latency(const Machine &machine, int64_t rows) const {
          model.multicast(double(span()), 0);
 }
 
-/// Where every row of a column has keys of one batch element, and values that
-/// would come early, with the keys, save less than two phases do.
+/// Where every row of a column has keys of one batch element, and two phases
+/// save most of the time that words take.
 int64_t AttentionShape::pitchOfColumn(const Machine &machine) const {
   if (of.few || local() || key.group != machine.height ||
       key.span != machine.height)
     return 0;
-  return columnPitch(machine);
+  AttentionShape other = *this;
+  other.pitch = columnPitch(machine);
+  const double words =
+      2.0 * double(mostKeys() * std::max(slice(headSize), slice(valueSize)));
+  return 2 * words <=
+                 latency(machine, key.span) - other.latency(machine, key.span)
+             ? other.pitch
+             : 0;
 }
 
 SmallVector<StreamNeed> AttentionShape::streams(const Machine &machine) const {

@@ -201,7 +201,11 @@ public:
     int64_t &most = mostBeside[kernels.back().offers.data()];
     most = std::max(most, bytesBeside);
   }
-  void chooseCheapest() { take(withColor(), {}); }
+  void chooseCheapest() {
+    if (limits.code || choose({}).spread > region.usableColors())
+      choose(withColor());
+    take();
+  }
   /// While streams ask for more colors than there are, all kernels do without
   /// the variant that is missed least. What is still too much then, the router
   /// says.
@@ -245,12 +249,8 @@ private:
   }
   /// What one of the kernels needs beside code, whatever its variant.
   int64_t unavoidableBytes() const;
-  /// Gives the kernels the cheapest variants without some, which have colors of
-  /// their own, where streams ask for too many or code leaves little; else
-  /// without `others`.
-  void take(ArrayRef<Variant> without, ArrayRef<Variant> others) {
-    if (limits.code || choose(others).spread > region.usableColors())
-      choose(without);
+  /// Gives the kernels what `choose` found.
+  void take() const {
     for (const Entry &each : kernels)
       findKernel(each.op)->take(each.op, each.variant);
   }
@@ -356,7 +356,15 @@ void VariantChooser::chooseFewColors() {
     without.push_back(*given);
     now = *best;
   }
-  take(without, ArrayRef(without).drop_front(colored.size()));
+  // Colors that others have anyway cost nothing.
+  for (const Variant &variant : colored) {
+    SmallVector<Variant> others = without;
+    llvm::erase(others, variant);
+    if (!limits.code && choose(others).colors <= now.colors)
+      without = others;
+  }
+  choose(without);
+  take();
 }
 
 } // namespace

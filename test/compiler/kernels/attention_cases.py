@@ -64,7 +64,8 @@ class AttentionCases:
             self.attend(mesh, 1, tokens, tokens, 2, 4, mode, f"attention-{mode}-bands", int(mesh[0]) // 2)
         if not stepped:  # bands that bring all their keys; burst is 1.4 % fast
             self.attend("4x175", 1, 500, 500, 2, 4, "causal", "attention-few-scores-bands", 2, few=True)
-        self.attend("4x90", 1, 173, 173, 2, 5, "causal", "attention-two-bands", 2, bands=2)
+        self.attend("4x250", 1, 260, 260, 2, 4, "causal", "attention-two-bands", 2, bands=2)
+        self.attend("2x241", 1, 241, 241, 2, 1, "plain", "attention-tall")
         # More keys than a buffer takes of all own features.
         self.attend("4x8", 1, 200, 200, 2, 50, "causal", "attention-slices-2-columns", 2)
 
@@ -184,8 +185,8 @@ class AttentionCases:
         for mesh, tokens in (("4x90", 250), ("4x130", 255))[:1 if self.engines else 2]:
             self.differentiate(mesh, 1, tokens, 2, (4, 4), f"add {INFINITE}", "bands", 2, few=True)
         # In a tall column, whose sums and words go north in two phases.
-        self.differentiate("4x90", 1, 173, 2, (5, 3), f"replace {LOW}", "two-bands", 2, bands=2)
-        self.differentiate("3x91", 1, 250, 2, (4, 4), "plain", "tall")
+        self.differentiate("4x250", 1, 260, 2, (4, 3), f"replace {LOW}", "two-bands", 2, bands=2)
+        self.differentiate("2x241", 1, 241, 2, (1, 1), "plain", "tall")
         # Queries one by one, of which some rows have one less.
         for mesh, tokens, mode, columns in (("4x24", 605, f"add {INFINITE}", 2), ("2x25", 600, "plain", 1), ("3x31", 599, f"replace {LOW}", 1)):
             self.differentiate(mesh, 1, tokens, 2, (4, 3), mode, "one-by-one", columns, few=True)
