@@ -45,7 +45,7 @@ struct AttentionOperands {
   std::optional<double> softcap = {};
   wse::WeightAttr stored = {};
   bool few;            ///< scores at a time
-  int64_t inBands = 0; ///< as many; 0: as it is best
+  int64_t inBands = 0; ///< of rows that bring keys; 0: as many as are best
   bool isGradient = false;
   int64_t parts = 0; ///< to which tokens are dealt; 0: they are in order
 
