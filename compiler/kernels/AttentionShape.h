@@ -283,7 +283,7 @@ struct AttentionShape {
     int64_t slices = (size + most - 1) / most;
     return (size + slices - 1) / slices * featuresOfWord();
   }
-  /// Of words on their way north over so many rows, and as a multicast south.
+  /// Cycles of words on their way north over so many rows, and then south.
   double latency(const Machine &machine, int64_t rows) const;
   /// Along the columns of a head, from the store, and between rows.
   llvm::SmallVector<StreamNeed> streams(const Machine &machine) const;
