@@ -202,7 +202,7 @@ public:
     most = std::max(most, bytesBeside);
   }
   void chooseCheapest() {
-    if (limits.code || choose({}).spread > region.usableColors())
+    if (limits.code || choose({}).colors > region.usableColors())
       choose(withColor());
     take();
   }
