@@ -145,6 +145,9 @@ struct Offer {
   /// Whether it has code of its own where another offer shares that of kernels
   /// of its kind.
   bool addsCode = false;
+  /// Whether it has a color that no other kernel asks for, and is left out
+  /// where streams ask for more than there are.
+  bool addsColor = false;
 
   /// A variant that does not apply to an operation costs infinitely much.
   bool applies() const { return std::isfinite(cost.total()); }

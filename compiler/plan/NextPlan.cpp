@@ -154,6 +154,15 @@ static bool fewColors(const Situation &at, Step &to) {
   return at.noColors && !at.now.fewColors;
 }
 
+/// Where kernels with less scratch have code that leaves no room at all: all of
+/// them with what the largest launch leaves to code.
+static bool roomForLaunch(const Situation &at, Step &to) {
+  to.plan.code = at.outcome.usableBytes - at.outcome.launch();
+  to.plan.scratch.clear();
+  return !at.now.scratch.empty() && to.plan.code > at.now.code &&
+         at.outcome.code() >= at.outcome.usableBytes;
+}
+
 static bool oneRegion(const Situation &at, Step &to) {
   to.note = "one region";
   to.plan.stages = 1;
@@ -217,9 +226,9 @@ std::optional<Step> wsec::plan::nextPlan(const Constraints &plan,
   static constexpr Rule ofPlaces[] = {otherRows}, ofCode[] = {spreadFurther},
                         ofAll[] = {rowsForColors, fewerStages, scratchThatFits,
                                    roomForCode,   roomForGaps, weightsStream,
-                                   fewerAbreast,  fewColors,   oneRegion,
-                                   halfTheRows,   lessScratch, littleScratch,
-                                   spreadCode};
+                                   fewerAbreast,  fewColors,   roomForLaunch,
+                                   oneRegion,     halfTheRows, lessScratch,
+                                   littleScratch, spreadCode};
   // Stages may have no place or no paths, as beside keep-outs.
   const bool isNarrow = !at.noSram && !at.noColors;
   if (outcome.shortages.empty() || (isNarrow && at.regions < 2))

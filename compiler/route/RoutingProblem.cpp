@@ -33,6 +33,9 @@ std::vector<RouteChannel> wsec::exitsOf(const RouteRegion &region,
     exits = stream.pattern.members == Members::Bands
                 ? bandsOf(region, stream.rows)
                 : region.east;
+  if (stream.pattern == StreamPattern::OutHalf)
+    for (RouteChannel &exit : exits)
+      exit.end = exit.begin + (exit.end - exit.begin) / 2;
   auto isUnused = [](const RouteChannel &exit) {
     return exit.begin == exit.end;
   };

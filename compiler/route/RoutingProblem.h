@@ -61,7 +61,8 @@ struct RouteRegion {
 std::vector<RouteChannel> bandsOf(const RouteRegion &region,
                                   const RowSet &rows);
 /// East channels on which words of a stream leave the mesh: rows of the region,
-/// and the rows (`out_exit`) or columns (`out_band`) whose words they are.
+/// and the rows (`out_exit`) or columns (`out_band`, `out_half`) whose words
+/// they are.
 std::vector<RouteChannel> exitsOf(const RouteRegion &region,
                                   const StreamRequest &stream);
 

@@ -77,6 +77,7 @@ readFlows(wse::ProgramOp program, EntryKernels kernels,
     // Each region waits for its first command.
     if (started.insert(cost.regions.front()).second)
       cost.lead = startCycles(machine, !flows.empty());
+    const size_t first = problem.transfers.size();
     for (const HostFlow &flow : flows) {
       wse::StreamOp stream = streamOf(kernel, flow.pattern);
       if (!stream)
@@ -98,7 +99,9 @@ readFlows(wse::ProgramOp program, EntryKernels kernels,
       problem.transfers.push_back(std::move(transfer));
     }
     if (StringAttr stored = wse::tensorWritten(kernel))
-      storing[stored].push_back(problem.transfers.size() - 1);
+      for (size_t i = first; i < problem.transfers.size(); ++i)
+        if (!problem.transfers[i].in)
+          storing[stored].push_back(i);
     problem.launches.push_back(std::move(cost));
   }
   return reading;

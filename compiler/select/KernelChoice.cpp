@@ -202,7 +202,8 @@ public:
     most = std::max(most, bytesBeside);
   }
   void chooseCheapest() {
-    choose({});
+    if (limits.code || choose({}).colors > region.usableColors())
+      choose(withColor());
     take();
   }
   /// While streams ask for more colors than there are, all kernels do without
@@ -236,6 +237,16 @@ private:
   };
 
   Sum choose(ArrayRef<Variant> without);
+  /// Variants with colors of their own.
+  SmallVector<Variant> withColor() const {
+    SmallVector<Variant> variants;
+    for (const Entry &each : kernels)
+      for (const Offer &offer : each.offers)
+        if (const Variant its(findKernel(each.op)->opName(), offer.variant);
+            offer.addsColor && !llvm::is_contained(variants, its))
+          variants.push_back(its);
+    return variants;
+  }
   /// What one of the kernels needs beside code, whatever its variant.
   int64_t unavoidableBytes() const;
   /// Gives the kernels what `choose` found.
@@ -320,7 +331,8 @@ VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
 }
 
 void VariantChooser::chooseFewColors() {
-  SmallVector<Variant> without;
+  const SmallVector<Variant> colored = withColor();
+  SmallVector<Variant> without = colored;
   Sum now = choose(without);
   while (now.colors > region.usableColors()) {
     std::optional<Sum> best;
@@ -343,6 +355,13 @@ void VariantChooser::chooseFewColors() {
       break;
     without.push_back(*given);
     now = *best;
+  }
+  // Colors that others have anyway cost nothing.
+  for (const Variant &variant : colored) {
+    SmallVector<Variant> others = without;
+    llvm::erase(others, variant);
+    if (!limits.code && choose(others).colors <= now.colors)
+      without = others;
   }
   choose(without);
   take();

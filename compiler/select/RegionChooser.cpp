@@ -205,6 +205,8 @@ KernelEstimate RegionChooser::estimate(wse::KernelOp kernel,
   KernelEstimate estimate;
   if (!keepWeights || wse::allWeights(kernel).empty()) {
     SmallVector<Offer> offers = library->offers(kernel, region);
+    // Whether streams leave colors is not known yet.
+    llvm::erase_if(offers, [](const Offer &its) { return its.addsColor; });
     const Offer &offer =
         *cheapestOffer(kernel, offers, region, {}, limits).offer;
     estimate.stream = offer.cost.stream;

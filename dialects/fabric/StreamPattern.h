@@ -41,7 +41,7 @@ enum class Members : uint8_t {
   Exits,    ///< those in the last column that share an east channel, on the way
             ///< to its row
   Bands,    ///< rows of the stream's row set on their way to the exit of their
-            ///< column (wsec::bandsOf), and the last column of each exit
+            ///< column (wsec::bandsOf), and the last of each exit or its half
 };
 
 struct StreamPattern {

@@ -84,6 +84,7 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
     out_column   in each column from a row of `rows` to the next one south, and from the last of them to the row of its exit; two colors by the number of the sender's row among `rows`, mod 2.
                  Channels of the east edge in the last of these rows or south of it, from the north, are exits of columns: they share these as the west channels do
     out_band     from the last of the columns of each exit, in its row, east over the edge of the mesh
+    out_half     likewise from the last of the west half of these columns, the smaller one, on a color of its own
     transfer     from the last column (to the west: the first) of each row into every PE of row y of the region `to`, wherever that lies; rows take its colors in turn, that of row y mod their number
                  into a region with more or fewer rows: into those that hold some of the row's tokens; `rows` says of how many tokens (`pitch` and `used`) in how many batch elements (`groups`), and rows that meet in one have different colors
     ```
@@ -97,8 +98,8 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
 
     - (C1) Two colors for patterns between neighbours, at least one for
       `transfer`, one for all others.
-    - (C2) `rows` is present for `column`, `column_rest`, `key_cast`, `value_cast`, `root_north`, `out_column` and
-      `out_band`, and for `root_west` and `head_cast`, where it counts columns; for no other
+    - (C2) `rows` is present for `column`, `column_rest`, `key_cast`, `value_cast`, `root_north`, `out_column`,
+      `out_band` and `out_half`, and for `root_west` and `head_cast`, where it counts columns; for no other
       but `transfer`.
     - (C3) Every rule is for one of the colors.
     - (C4) `on` and `to` are regions; `to` is present for `transfer`, for no

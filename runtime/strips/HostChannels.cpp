@@ -301,6 +301,9 @@ HostChannels makeHostChannels(World &world, HostPort &host) {
     inputs.push_back(result.inputs.back().get());
   }
   for (auto &[where, uses] : channelUses(world.call, host, Direction::Out)) {
+    for (const ChannelUse &use : uses)
+      if (use.words && world.call.launch(use.launch).streams()->size() > 1)
+        world.exitWords[{use.launch, where.first}][where.second] += use.words;
     result.outputs.push_back(std::make_unique<OutputChannel>(
         world, host, *result.order, where.second, where.first));
     result.outputs.back()->uses = std::move(uses);

@@ -358,7 +358,8 @@ void InstructionRun::advanceTime(size_t count, double &firstSent) {
                       source)});
     }
   firstSent = begin + cost.perStep;
-  now = std::max(begin + double(count) * std::max(cost.perStep, rampPerStep()),
+  now = std::max(begin + double(count) * std::max({cost.perStep, rampPerStep(),
+                                                   linkPerStep}),
                  last + cost.perStep);
 }
 

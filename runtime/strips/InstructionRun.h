@@ -254,8 +254,9 @@ private:
   size_t steps = 1, done = 0;
   InstructionCost cost;
   double began = 0, now = 0;
-  int lanes = 1;     ///< executed together
-  Source sources[2]; ///< a, b
+  double linkPerStep = 0; ///< where colors take turns as they leave the mesh
+  int lanes = 1;          ///< executed together
+  Source sources[2];      ///< a, b
   std::optional<MemoryPattern> written, reads[2];
   std::optional<SramElements> target;
   const Links *links = nullptr;

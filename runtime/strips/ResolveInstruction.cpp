@@ -324,6 +324,9 @@ void InstructionRun::resolveDestination(Bindings bindings) {
   if (dst.fabric()) {
     sendColor = int(dst.color.value(bindings));
     links = &site.world.links(site.strip, sendColor);
+    if (links->exitRow >= 0)
+      linkPerStep =
+          site.world.exitPerWord(site.launch, links->exitRow, sendColor);
     if (steps)
       checkSender();
   } else {

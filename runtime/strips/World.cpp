@@ -328,11 +328,23 @@ void World::connect(Links &result, int color, const Flow &flow, int fromLane,
           {&to, fromLane, lane, count, count > 1, latency, room});
     }
   }
-  for (const Arrival &exit : flow.exits)
+  for (const Arrival &exit : flow.exits) {
     result.links.push_back({&exitStripQueue(color, exit.pe.y), fromLane, 0, 1,
                             false,
                             linkLatency(image.machine, exit.hops, fromHost),
                             SIZE_MAX}); // The host takes all at once.
+    result.exitRow = exit.pe.y;
+  }
+}
+
+double World::exitPerWord(size_t launch, int row, int color) const {
+  auto found = exitWords.find({launch, row});
+  if (found == exitWords.end() || !found->second.count(color))
+    return 0;
+  double all = 0;
+  for (const auto &[other, words] : found->second)
+    all += double(words);
+  return all / double(found->second.at(color));
 }
 
 const Links &World::links(const Strip &strip, int color) {

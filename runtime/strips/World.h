@@ -85,6 +85,7 @@ public:
 
   std::vector<Link> links;
   size_t leastRoom = SIZE_MAX; ///< of them
+  int exitRow = -1;            ///< where words leave the mesh; -1: none do
   /// Lanes whose PE has no valid route to send on.
   std::vector<int> mute;
 
@@ -117,6 +118,9 @@ public:
   /// Told what is done with words that last; or null.
   LastingAccesses *accesses = nullptr;
   bool movesOperands = false; ///< arguments may, so that it is worth knowing
+  /// Words that leave, of launches with several streams, by launch and row of
+  /// the mesh, and by color.
+  std::map<std::pair<size_t, int>, std::map<int, uint64_t>> exitWords;
   Footprint *footprint = nullptr; ///< told what is read and written; or null
 
   /// What follows is written down, or no longer. Only while nothing runs.
@@ -142,6 +146,9 @@ public:
   /// The queue behind the east edge at `row`.
   StripQueue &exitStripQueue(int color, int row);
   const Links &links(const Strip &strip, int color);
+  /// Cycles for a word of a launch that leaves at a row of the mesh on a color:
+  /// those of all colors, in turns as long as any has words, share its link.
+  double exitPerWord(size_t launch, int row, int color) const;
   Links hostLinks(int color, int row);
 
   /// Makes room in full queues, unless they hold too much; whether any

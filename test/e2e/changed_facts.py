@@ -30,7 +30,7 @@ ENGINES = ("wavelet", "strips")
 STATES = {"placed": "place", "routed": "route", "scheduled": "schedule"}
 PATTERNS = ("channel launch column row_west row_east row_cast key_north value_north key_cast "
             "value_cast out_north out_exit channel_row root_west head_cast transfer "
-            "column_rest out_column out_band sum_south root_north").split()
+            "column_rest out_column out_band sum_south root_north out_half").split()
 VARIANTS = "reduce broadcast stationary reduce_stored broadcast_stored".split()
 PORTS = "north south east west ramp".split()
 NUMBERS = [0, 1, -1, 2, 3, 7, 2**31 - 1, 2**31, 2**32, 2**40, 2**62, -2**63, 2**63 - 1]

@@ -206,7 +206,7 @@ def words_of(stream, region, target, channels, placement):
         edge = placement["machine"]["width"] - 1
         return [(0, (xs[-1], row), "ramp", set(), {((edge, row), "east")})
                 for row, _, rows in channels if rows]
-    if pattern in ("out_column", "out_band"):
+    if pattern in ("out_column", "out_band", "out_half"):
         rows = [y for group in groups_of(stream) for y in group]
         exits = [row for row, _, _ in channels if row - y0 >= rows[-1]]
         size, large = divmod(width, len(exits))
@@ -215,8 +215,9 @@ def words_of(stream, region, target, channels, placement):
         for i, row in enumerate(exits):
             first = x0 + i * size + min(i, large)
             band = range(first, first + size + (i < large))
-            if pattern == "out_band":
-                found += [(0, (x, row), "ramp", set(), {((edge, row), "east")}) for x in band[-1:]]
+            if pattern != "out_column":
+                some = band if pattern == "out_band" else band[:len(band) // 2]
+                found += [(0, (x, row), "ramp", set(), {((edge, row), "east")}) for x in some[-1:]]
                 continue
             stops = [y0 + y for y in rows if y0 + y < row] + [row]
             found += [(n % 2, (x, stops[n]), "ramp", {(x, stops[n + 1])}, ())

@@ -255,7 +255,8 @@ void Drawing::drawStream(const PlacementView::StreamView &stream,
         link(right, channel.end - 1, right, channel.row);
   } else if (pattern == "out_column") {
     link(across(3, 5), r.y, across(3, 5), bottom);
-  } else if (pattern == "out_exit" || pattern == "out_band") {
+  } else if (pattern == "out_exit" || pattern == "out_band" ||
+             pattern == "out_half") {
     for (const PlacedChannel &channel : view.east) {
       Pixel p = page.middle(right, channel.row);
       arrow(p, {left + page.width + 30, p.y}, color);

@@ -208,10 +208,10 @@ KernelCost Attention::costIn(wse::AttentionOp op, const AttentionShape &shape,
     if (shape.local())
       return cycles;
     double slices = std::ceil(size / shape.slice(headSize));
-    double latency =
-        summed == 0 && shape.early()
-            ? 0
-            : model.chain(shape.key.span, 0) + model.multicast(shape.span(), 0);
+    double latency = summed == 0 && shape.early()
+                         ? 0
+                         : (shape.pitch ? shape.allRounds() : 1) *
+                               shape.latency(machine, shape.key.span);
     exchanged += 2 * shape.keys * size / elementsOfWord + slices * latency;
     return cycles;
   };
@@ -281,9 +281,35 @@ LogicalResult Attention::lowerOp(wse::AttentionOp op, RoutineBuilder &b) const {
 
 SmallVector<Relay> attentionRelays() {
   using P = StreamPattern;
-  return {{P::RowWest, P::RowWest},       {P::RowWest, P::HeadCast},
-          {P::KeyNorth, P::KeyNorth},     {P::KeyNorth, P::KeyCast},
-          {P::ValueNorth, P::ValueNorth}, {P::ValueNorth, P::ValueCast}};
+  SmallVector<Relay> relays = gatherColumnRelays();
+  relays.append({{P::RowWest, P::RowWest},
+                 {P::RowWest, P::HeadCast},
+                 {P::ValueNorth, P::ValueNorth},
+                 {P::ValueNorth, P::ValueCast}});
+  return relays;
+}
+
+double AttentionShape::latency(const Machine &machine, int64_t rows) const {
+  const CostModel model(machine);
+  return (pitch ? gatherColumnCycles(machine, rows)
+                : model.chain(double(rows), 0)) +
+         model.multicast(double(span()), 0);
+}
+
+/// Where every row of a column has keys of one batch element, and two phases
+/// save most of the time that words take.
+int64_t AttentionShape::pitchOfColumn(const Machine &machine) const {
+  if (of.few || local() || key.group != machine.height ||
+      key.span != machine.height)
+    return 0;
+  AttentionShape other = *this;
+  other.pitch = columnPitch(machine);
+  const double words =
+      2.0 * double(mostKeys() * std::max(slice(headSize), slice(valueSize)));
+  return 2 * words <=
+                 latency(machine, key.span) - other.latency(machine, key.span)
+             ? other.pitch
+             : 0;
 }
 
 SmallVector<StreamNeed> AttentionShape::streams(const Machine &machine) const {
@@ -297,6 +323,12 @@ SmallVector<StreamNeed> AttentionShape::streams(const Machine &machine) const {
   if (local())
     return needs;
   const RowSet rows = castRows(machine.height);
+  if (pitch) {
+    needs.append(
+        {{StreamPattern::KeyNorth, {}}, {StreamPattern::KeyCast, rows}});
+    needs.append(reduceBatchStreams(machine, machine.height));
+    return needs;
+  }
   // What rows have for the keys of one goes north, too.
   if (of.isGradient || key.span > 1)
     needs.push_back({StreamPattern::KeyNorth, {}});

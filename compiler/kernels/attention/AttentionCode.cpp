@@ -243,7 +243,7 @@ void AttentionWriter::startGather(Place place, Round round,
     tokens = s.mul(tokens, isOfBand(round, row));
   }
   b.where(tile.active, [&] {
-    send(exchange,
+    send(exchange, round,
          Operand::memory(tile.buffer,
                          start(tile, place) + inWords(round.first, keysOfWord) +
                              first * tile.pitch,
@@ -252,10 +252,26 @@ void AttentionWriter::startGather(Place place, Round round,
   });
 }
 
+/// Those that rows before `row` bring.
+Value AttentionWriter::wordsBefore(const Exchange &exchange, Round round,
+                                   Value row, Affine features) {
+  const Layout &layout = exchange.words.layout;
+  const int64_t most = shape.tokens / shape.tokensOfWord();
+  Value words = s.mul(row, most);
+  if (round.last)
+    words = s.sub(s.tileStart(layout.tokens, layout.span, row),
+                  s.mul(row, shape.rounds * most));
+  if (shape.bands > 1)
+    words = s.min(s.max(s.sub(words, round.firstKey), 0), round.keys);
+  return features.terms.empty() ? s.mul(words, features.constant)
+                                : s.mul(words, features.terms.front().first);
+}
+
 /// Own tokens, then those of the rows south: north, or from the group root of
 /// the group to all of it.
-void AttentionWriter::send(const Exchange &exchange, const Operand &own,
-                           Value tokens, Value tokensSouth, Affine features) {
+void AttentionWriter::send(const Exchange &exchange, Round round,
+                           const Operand &own, Value tokens, Value tokensSouth,
+                           Affine features) {
   const Layout &layout = exchange.tile.layout;
   auto sendOwn = [&](Affine onward) {
     b.start(exchange.thread, Opcode::Mov, {tokens, features},
@@ -263,6 +279,13 @@ void AttentionWriter::send(const Exchange &exchange, const Operand &own,
   };
   if (layout.span == 1)
     return sendOwn(b.color(exchange.cast));
+  if (shape.pitch) {
+    Value north = wordsBefore(exchange, round, s.add(s.py(), 1), features);
+    return gatherColumn(
+        b, shape.pitch, {tokens, features}, own, [&](Value end) {
+          return s.sub(wordsBefore(exchange, round, end, features), north);
+        });
+  }
   Value parity = s.mod(s.py(), 2);
   Value isHead = s.equal(s.mod(s.py(), layout.group), 0);
   Affine incoming = b.parityColor(exchange.north, s.logicalNot(parity));

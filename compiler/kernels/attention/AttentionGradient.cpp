@@ -108,9 +108,8 @@ KernelCost AttentionGradient::costIn(wse::AttentionGradientOp,
     const double slices =
         rounds * std::ceil(size / double(shape.slice(headSize)));
     return times * double(shape.keys) * size +
-           slices * (model.chain(double(shape.span()), 0) +
-                     model.multicast(double(shape.span()), 0) +
-                     4 * machine.vectorSetup);
+           slices *
+               (shape.latency(machine, shape.span()) + 4 * machine.vectorSetup);
   };
   // Summed up along the columns of a head, and back.
   auto acrossColumns = [&](double times) {
@@ -144,7 +143,7 @@ KernelCost AttentionGradient::costIn(wse::AttentionGradientOp,
           acrossColumns(1) + passes(3) + product(shape.headSize, 0) +
           moved(shape.headSize);
   for (int64_t size : {shape.headSize, shape.valueSize})
-    head += product(size, 2) + moved(size, 1) +
+    head += product(size, 2) + moved(size, shape.pitch ? 2 : 1) +
             model.adds(1, double(shape.keys * shape.most(size)));
   const double own = double(shape.most(shape.headSize)) * channels;
   head += 4 * model.adds(1, own);
@@ -391,7 +390,10 @@ void GradientWriter::sumOverRows(Place place, Round round, const Tile &result,
       compute([&] {
         add(first, features, Operand::memory(gathered, 0, {1, keys, 0}));
       });
-      reduceGroups(b, rows, Opcode::Add, gathered, words);
+      if (shape.pitch)
+        reduceBatch(b, rows, Opcode::Add, gathered, words);
+      else
+        reduceGroups(b, rows, Opcode::Add, gathered, words);
     });
     b.where(b.hears(StreamPattern::KeyCast, isMember), [&] {
       Operand own = rowsAt(result, place, first);

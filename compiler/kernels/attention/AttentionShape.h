@@ -30,6 +30,12 @@ inline wse::WeightAttr storedOf(wse::AttentionOp op) {
   return op->getAttrOfType<wse::WeightAttr>(wse::storedAttrName);
 }
 
+/// Bands of its rows, as it was told; 0: as many as are best.
+inline int64_t bandsAskedOf(mlir::Operation *op) {
+  auto bands = op->getAttrOfType<mlir::IntegerAttr>(wse::bandsAttrName);
+  return bands ? bands.getInt() : 0;
+}
+
 /// What an attention and its gradient have in common.
 struct AttentionOperands {
   mlir::Value query, key, value, attended;
@@ -38,7 +44,8 @@ struct AttentionOperands {
   llvm::SmallVector<mlir::Value, 1> masks = {};
   std::optional<double> softcap = {};
   wse::WeightAttr stored = {};
-  bool few; ///< scores at a time
+  bool few;            ///< scores at a time
+  int64_t inBands = 0; ///< of rows that bring keys; 0: as many as are best
   bool isGradient = false;
   int64_t parts = 0; ///< to which tokens are dealt; 0: they are in order
 
@@ -46,7 +53,8 @@ struct AttentionOperands {
   AttentionOperands(wse::AttentionGradientOp op)
       : query(op.getQuery()), key(op.getKey()), value(op.getValue()),
         attended(op.getAttended()), scale(op.getScale().convertToDouble()),
-        terms(op.getTerms()), few(op.getFewScores()), isGradient(true) {}
+        terms(op.getTerms()), few(op.getFewScores()), inBands(bandsAskedOf(op)),
+        isGradient(true) {}
   auto eachTerm() const { return terms.getAsRange<onnx::TermAttr>(); }
 };
 
@@ -54,7 +62,7 @@ inline AttentionOperands::AttentionOperands(wse::AttentionOp op)
     : query(op.getQuery()), key(op.getKey()), value(op.getValue()),
       attended(op.getResult()), scale(op.getScale().convertToDouble()),
       terms(op.getTerms()), masks(op.getMasks()), stored(storedOf(op)),
-      few(op.getFewScores()) {
+      few(op.getFewScores()), inBands(bandsAskedOf(op)) {
   if (auto its =
           op->getAttrOfType<mlir::IntegerAttr>(onnx::lengthPartsAttrName))
     parts = its.getInt();
@@ -74,6 +82,9 @@ struct AttentionShape {
   int64_t tokens;     // that a row brings in a round; the last brings the rest
   int64_t rounds;     // before the last
   int64_t bands = 1;  // of rows that bring keys at a time
+  // Rows of a group, where what goes north goes in two phases, values on the
+  // way of keys; 0: in a chain.
+  int64_t pitch = 0;
   mlir::Type element; // of keys and values
   Pairing pairing;    // of keys and values that are exchanged
   bool narrow; // they have 16 bits: sums are made in f32, beside the result
@@ -115,12 +126,17 @@ struct AttentionShape {
       return;
     }
     arrange(most);
+    if (of.inBands) {
+      bands = of.inBands;
+      rounds = 0;
+    }
     // Bands in each round would be much code.
     const bool fits = scoreCount() <= 2 * most && (bands == 1 || rounds == 0);
     if (of.isGradient && !fits && query.group != 0 && channels > 1) {
       passes = std::exchange(channels, 1);
       arrange(most);
     }
+    pitch = pitchOfColumn(machine);
   }
 
   /// Rounds and bands of keys, for so many words of scores.
@@ -254,7 +270,7 @@ struct AttentionShape {
   /// Whether values come early, into a buffer of their own: where all own
   /// features of a head come at a time.
   bool early() const {
-    return spread() && !local() && !of.isGradient &&
+    return spread() && !local() && !of.isGradient && pitch == 0 &&
            slice(headSize) == most(headSize) &&
            slice(valueSize) == most(valueSize);
   }
@@ -267,6 +283,8 @@ struct AttentionShape {
     int64_t slices = (size + most - 1) / most;
     return (size + slices - 1) / slices * featuresOfWord();
   }
+  /// Cycles of words on their way north over so many rows, and then south.
+  double latency(const Machine &machine, int64_t rows) const;
   /// Along the columns of a head, from the store, and between rows.
   llvm::SmallVector<StreamNeed> streams(const Machine &machine) const;
   RowSet castRows(int64_t height) const {
@@ -274,6 +292,9 @@ struct AttentionShape {
     rows.used = span();
     return rows;
   }
+
+private:
+  int64_t pitchOfColumn(const Machine &machine) const;
 };
 
 /// What an attention, or its gradient, relays on the streams of its shape.
@@ -285,22 +306,35 @@ template <typename ModelOp, typename OpTy>
 class AttentionKernel : public KernelOf<ModelOp, KernelFor<OpTy>> {
 public:
   int variantOf(mlir::Operation *op) const final {
-    return llvm::cast<OpTy>(op).getFewScores();
+    return std::max<int>(llvm::cast<OpTy>(op).getFewScores(), bandsAskedOf(op));
   }
   void take(mlir::Operation *op, int variant) const final {
-    llvm::cast<OpTy>(op).setFewScores(variant != 0);
+    llvm::cast<OpTy>(op).setFewScores(variant == 1);
+    if (variant > 1)
+      op->setAttr(wse::bandsAttrName,
+                  mlir::Builder(op->getContext()).getI64IntegerAttr(variant));
+    else
+      op->removeAttr(wse::bandsAttrName);
   }
-  llvm::StringRef variantName(int few) const final {
-    return few ? "few" : "many";
+  llvm::StringRef variantName(int variant) const final {
+    constexpr llvm::StringLiteral names[] = {"many", "few", "in two bands",
+                                             "in three bands"};
+    return names[variant];
   }
   llvm::SmallVector<Offer> offers(mlir::Operation *op,
                                   const Machine &machine) const final {
     llvm::SmallVector<Offer> offers;
-    AttentionOperands operands(llvm::cast<OpTy>(op));
-    for (int variant : {0, 1}) {
-      operands.few = variant != 0;
-      const AttentionShape shape(operands, machine);
+    // Bands of all their keys, between one for all and as many as few take.
+    int64_t least = 1, most = 1;
+    for (int variant = 0; variant < mostBands; ++variant) {
+      if (variant > 1 && (variant <= least || variant >= most))
+        continue;
+      const AttentionShape shape = shapeIn(op, variant, machine);
       const int64_t scratch = 4 * wordsOf(shape);
+      if (variant == 0)
+        least = shape.allRounds();
+      if (variant == 1 && shape.rounds == 0 && shape.passes == 1)
+        most = shape.bands;
       if (offers.empty() || scratch < offers.front().scratchBytes)
         offers.push_back({.variant = variant,
                           .cost = costIn(llvm::cast<OpTy>(op), shape, machine),
@@ -308,8 +342,19 @@ public:
     }
     return offers;
   }
+  llvm::SmallVector<StreamNeed> streamsIn(mlir::Operation *op, int variant,
+                                          const Machine &machine) const final {
+    return shapeIn(op, variant, machine).streams(machine);
+  }
 
 protected:
+  static AttentionShape shapeIn(mlir::Operation *op, int variant,
+                                const Machine &machine) {
+    AttentionOperands operands(llvm::cast<OpTy>(op));
+    operands.few = variant == 1;
+    operands.inBands = variant > 1 ? variant : 0;
+    return AttentionShape(operands, machine);
+  }
   virtual KernelCost costIn(OpTy op, const AttentionShape &shape,
                             const Machine &machine) const = 0;
   virtual int64_t wordsOf(const AttentionShape &shape) const = 0;

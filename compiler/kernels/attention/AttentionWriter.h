@@ -42,6 +42,15 @@ protected:
             gathered};
   }
   Exchange valueExchange() const {
+    if (shape.pitch) {
+      return {KeyThread,
+              GatherThread,
+              value,
+              valueWords,
+              StreamPattern::KeyNorth,
+              StreamPattern::KeyCast,
+              gathered};
+    }
     return {ValueThread,
             shape.early() ? FillThread : GatherThread,
             value,
@@ -137,8 +146,10 @@ private:
   void hearStored(Round round);
   void startGather(Place place, Round round, const Exchange &exchange,
                    Affine first, Affine features);
-  void send(const Exchange &exchange, const Operand &own, Value tokens,
-            Value tokensSouth, Affine features);
+  void send(const Exchange &exchange, Round round, const Operand &own,
+            Value tokens, Value tokensSouth, Affine features);
+  Value wordsBefore(const Exchange &exchange, Round round, Value row,
+                    Affine features);
 };
 
 } // namespace wsec

@@ -229,10 +229,10 @@ public:
   /// of the stream.
   void streamToHost(llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
   /// Streams bands from the rows of `exits` alone, each of which lists the
-  /// blocks of its own row.
-  void
-  streamFromBands(llvm::ArrayRef<ChannelPosition> exits,
-                  llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
+  /// blocks of its own row, on out_band or out_half.
+  void streamFromBands(llvm::ArrayRef<ChannelPosition> exits,
+                       llvm::function_ref<pe::Segment(ScalarBuilder &)> segment,
+                       StreamPattern pattern = StreamPattern::OutBand);
   /// The entry of a weight that streams.
   HostTensor source(wse::WeightAttr weight, wse::EntryAttr entry) {
     HostTensor tensor = source(weight);
@@ -277,11 +277,16 @@ private:
   void emit(InstructionUse use, pe::Opcode opcode,
             llvm::ArrayRef<Affine> extents, const Operand &dst,
             llvm::ArrayRef<Operand> sources, pe::Issue issue);
-  pe::StreamOp hostStream(StreamPattern pattern,
-                          llvm::ArrayRef<ChannelPosition> channels);
-  void streamOut(StreamPattern pattern,
-                 llvm::ArrayRef<ChannelPosition> channels,
-                 llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
+  struct HostStream {
+    StreamPattern pattern;
+    pe::StreamOp stream;
+    std::unique_ptr<ScalarBuilder> scalars;
+  };
+  HostStream &hostStream(StreamPattern pattern,
+                         llvm::ArrayRef<ChannelPosition> channels);
+  void streamSegment(StreamPattern pattern,
+                     llvm::ArrayRef<ChannelPosition> channels,
+                     llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
   int64_t hostWords(llvm::ArrayRef<ColumnWords> words);
   Injector injector(const FeatureTiling &features, int64_t wordsPerFeature);
   void relayAtHeads(const Injector &injector, int64_t lines);
@@ -299,9 +304,7 @@ private:
   /// What an `eitherColor` may be.
   llvm::SmallDenseMap<Value, std::pair<Affine, Affine>> either;
   MicrothreadDiscipline discipline;
-  pe::StreamOp input, rowInput, output;
-  StreamPattern outputPattern = StreamPattern::OutExit;
-  std::unique_ptr<ScalarBuilder> inputScalars, rowInputScalars, outputScalars;
+  llvm::SmallVector<HostStream, 2> hostStreams;
 };
 
 } // namespace wsec

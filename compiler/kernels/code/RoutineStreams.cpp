@@ -109,12 +109,14 @@ pe::Affine RoutineBuilder::rowColor(StreamPattern pattern, Value row) {
   return Affine(s.min(chosen, *llvm::max_element(colors)));
 }
 
-pe::StreamOp RoutineBuilder::hostStream(StreamPattern pattern,
-                                        ArrayRef<ChannelPosition> positions) {
-  const bool in = pattern == StreamPattern::Channel;
-  pe::StreamOp &stream = in ? input : output;
-  if (stream)
-    return stream;
+RoutineBuilder::HostStream &
+RoutineBuilder::hostStream(StreamPattern pattern,
+                           ArrayRef<ChannelPosition> positions) {
+  for (HostStream &each : hostStreams)
+    if (each.pattern == pattern)
+      return each;
+  const bool in = pattern.movement == fabric::Movement::In;
+  const bool toRows = pattern == StreamPattern::ChannelRow;
   OpBuilder atEnd(op->getContext());
   atEnd.setInsertionPointToEnd(&shared.shared.program.getBody().front());
   SmallVector<Attribute> channels;
@@ -124,17 +126,20 @@ pe::StreamOp RoutineBuilder::hostStream(StreamPattern pattern,
       channels.push_back(
           pe::ChannelAttr::get(op->getContext(), machine().y + channel.row,
                                origin + channel.begin, origin + channel.end));
-  std::string name = shared.shared.freshSymbol((in ? "to_" : "from_") +
+  std::string name = shared.shared.freshSymbol((toRows ? "to_rows_of_"
+                                                : in   ? "to_"
+                                                       : "from_") +
                                                routine.getSymName().str());
-  stream = pe::StreamOp::create(atEnd, loc, name,
-                                in ? pe::Direction::In : pe::Direction::Out,
-                                color(pattern), atEnd.getArrayAttr(channels));
-  if (wire)
+  auto stream = pe::StreamOp::create(
+      atEnd, loc, name, in ? pe::Direction::In : pe::Direction::Out,
+      color(pattern), atEnd.getArrayAttr(channels));
+  if (wire && !toRows)
     stream.setTypeAttr(TypeAttr::get(wire));
-  Block *body = atEnd.createBlock(&stream.getBody());
-  (in ? inputScalars : outputScalars) =
-      std::make_unique<ScalarBuilder>(body, loc, machine(), /*everywhere=*/!in);
-  return stream;
+  auto scalars = std::make_unique<ScalarBuilder>(
+      atEnd.createBlock(&stream.getBody()), loc, machine(),
+      /*everywhere=*/toRows || !in);
+  hostStreams.push_back({pattern, stream, std::move(scalars)});
+  return hostStreams.back();
 }
 
 int64_t ColumnWords::innerSize() const {
@@ -156,9 +161,8 @@ Injector RoutineBuilder::injectFromBuffers(ArrayRef<ColumnWords> all) {
 
 /// Makes the host's segments. Returns lines.
 int64_t RoutineBuilder::hostWords(ArrayRef<ColumnWords> all) {
-  pe::StreamOp stream =
-      hostStream(StreamPattern::Channel, machine().westChannels());
-  ScalarBuilder &s = *inputScalars;
+  HostStream &to = hostStream(StreamPattern::Channel, machine().westChannels());
+  ScalarBuilder &s = *to.scalars;
   int64_t lines = 0;
   for (const ColumnWords &words : all) {
     assert(words.innerSize() == all[0].innerSize() &&
@@ -187,7 +191,7 @@ int64_t RoutineBuilder::hostWords(ArrayRef<ColumnWords> all) {
       segment.strides.push_back(words.halfStep);
     }
     segment.index = words.index;
-    OpBuilder atEnd = OpBuilder::atBlockEnd(&stream.getBody().front());
+    OpBuilder atEnd = OpBuilder::atBlockEnd(&to.stream.getBody().front());
     pe::SegmentOp::create(atEnd, loc, segment);
     lines += words.lines.size;
   }
@@ -280,63 +284,40 @@ void RoutineBuilder::dropColumnWords(Affine words) {
 
 void RoutineBuilder::streamToRows(
     function_ref<pe::Segment(ScalarBuilder &)> segment) {
-  if (!rowInput) {
-    OpBuilder atEnd(op->getContext());
-    atEnd.setInsertionPointToEnd(&shared.shared.program.getBody().front());
-    SmallVector<Attribute> channels;
-    for (const ChannelPosition &channel : machine().westChannels())
-      channels.push_back(
-          pe::ChannelAttr::get(op->getContext(), machine().y + channel.row,
-                               machine().x, machine().x + width()));
-    rowInput = pe::StreamOp::create(
-        atEnd, loc,
-        shared.shared.freshSymbol("to_rows_of_" + routine.getSymName().str()),
-        pe::Direction::In, color(StreamPattern::ChannelRow),
-        atEnd.getArrayAttr(channels));
-    rowInputScalars = std::make_unique<ScalarBuilder>(
-        atEnd.createBlock(&rowInput.getBody()), loc, machine(),
-        /*everywhere=*/true);
-  }
-  pe::Segment made = segment(*rowInputScalars);
-  OpBuilder atEnd = OpBuilder::atBlockEnd(&rowInput.getBody().front());
-  pe::SegmentOp::create(atEnd, loc, made);
+  SmallVector<ChannelPosition> rows;
+  for (const ChannelPosition &channel : machine().westChannels())
+    rows.push_back({channel.row, 0, int(width())});
+  streamSegment(StreamPattern::ChannelRow, rows, segment);
 }
 
 void RoutineBuilder::streamToHost(
     function_ref<pe::Segment(ScalarBuilder &)> segment) {
-  streamOut(StreamPattern::OutExit, machine().eastChannels(), segment);
+  streamSegment(StreamPattern::OutExit, machine().eastChannels(), segment);
 }
 
 void RoutineBuilder::streamFromBands(
     ArrayRef<ChannelPosition> exits,
-    function_ref<pe::Segment(ScalarBuilder &)> segment) {
+    function_ref<pe::Segment(ScalarBuilder &)> segment, StreamPattern pattern) {
   SmallVector<ChannelPosition> own;
   for (const ChannelPosition &exit : exits)
     if (exit.begin < exit.end)
       own.push_back({exit.row, exit.row, exit.row + 1});
-  streamOut(StreamPattern::OutBand, own, segment);
+  streamSegment(pattern, own, segment);
 }
 
-void RoutineBuilder::streamOut(
+void RoutineBuilder::streamSegment(
     StreamPattern pattern, ArrayRef<ChannelPosition> channels,
     function_ref<pe::Segment(ScalarBuilder &)> segment) {
-  pe::StreamOp stream = hostStream(pattern, channels);
-  outputPattern = pattern;
-  OpBuilder atEnd = OpBuilder::atBlockEnd(&stream.getBody().front());
-  pe::Segment made = segment(*outputScalars);
-  atEnd.setInsertionPointToEnd(&stream.getBody().front());
+  HostStream &its = hostStream(pattern, channels);
+  pe::Segment made = segment(*its.scalars);
+  OpBuilder atEnd = OpBuilder::atBlockEnd(&its.stream.getBody().front());
   pe::SegmentOp::create(atEnd, loc, made);
 }
 
 SmallVector<std::pair<StreamPattern, std::string>> RoutineBuilder::streams() {
   SmallVector<std::pair<StreamPattern, std::string>> streams;
-  auto add = [&](pe::StreamOp stream, StreamPattern pattern) {
-    if (stream)
-      streams.push_back({pattern, stream.getSymName().str()});
-  };
-  add(input, StreamPattern::Channel);
-  add(rowInput, StreamPattern::ChannelRow);
-  add(output, outputPattern);
+  for (HostStream &its : hostStreams)
+    streams.push_back({its.pattern, its.stream.getSymName().str()});
   return streams;
 }
 

@@ -6,13 +6,16 @@ using namespace mlir;
 using namespace wsec;
 
 ColumnExits::ColumnExits(const Layout &layout, const Machine &machine,
-                         Where where)
+                         Where where, bool twoLanes)
     : machine(machine), layout(layout), where(where),
       last(layout.columnRows(machine.height).last()),
       rows(layout.columnRows(machine.height)) {
   if (layout.features.replicated || layout.cyclic)
     return;
   exits = machine.exitsOfColumns(where == AnyRow ? 0 : int(last));
+  this->twoLanes = twoLanes && llvm::any_of(exits, [](const auto &exit) {
+                     return exit.end - exit.begin > 1;
+                   });
   if (where == AnyRow && !exits.empty())
     rows = {1, exits.back().row + 1, exits.back().row + 1};
 }
@@ -29,6 +32,23 @@ int64_t ColumnExits::features(const ChannelPosition &exit) const {
          layout.features.before(exit.begin, machine.width);
 }
 
+ArrayRef<StreamPattern> ColumnExits::lanes() const {
+  static const StreamPattern lanes[] = {StreamPattern::OutBand,
+                                        StreamPattern::OutHalf};
+  return ArrayRef(lanes).take_front(twoLanes ? 2 : 1);
+}
+
+std::vector<ChannelPosition>
+ColumnExits::ofLane(const StreamPattern &lane) const {
+  std::vector<ChannelPosition> its = exits;
+  for (ChannelPosition &exit : its)
+    if (twoLanes) {
+      const int middle = exit.begin + (exit.end - exit.begin) / 2;
+      (lane == StreamPattern::OutHalf ? exit.end : exit.begin) = middle;
+    }
+  return its;
+}
+
 SmallVector<StreamNeed> ColumnExits::streams() const {
   SmallVector<StreamNeed> needs;
   if (machine.width > 1)
@@ -37,8 +57,8 @@ SmallVector<StreamNeed> ColumnExits::streams() const {
     needs.push_back({StreamPattern::OutColumn, rows});
   if (hasRowsSouth())
     needs.push_back({StreamPattern::KeyNorth, {}});
-  needs.push_back(
-      {StreamPattern::OutBand, where == AnyRow ? RowSet{1, 1, 1} : rows});
+  for (const StreamPattern &lane : lanes())
+    needs.push_back({lane, where == AnyRow ? RowSet{1, 1, 1} : rows});
   return needs;
 }
 
@@ -56,9 +76,17 @@ ColumnExits::OfColumn ColumnExits::ofColumn(ScalarBuilder &s) const {
   const int64_t skipped = machine.channelsInUse() - count;
   Value number = s.tileIndex(s.width(), count, s.px());
   Value channel = s.add(number, skipped);
-  return {channel, s.channelRowOfMesh(channel),
-          s.tileStart(s.width(), count, number),
-          s.sub(s.tileStart(s.width(), count, s.add(number, 1)), 1)};
+  OfColumn exit{channel, s.channelRowOfMesh(channel),
+                s.tileStart(s.width(), count, number),
+                s.sub(s.tileStart(s.width(), count, s.add(number, 1)), 1)};
+  if (twoLanes) {
+    Value half = s.div(s.add(s.sub(exit.last, exit.first), 1), 2);
+    Value middle = s.add(exit.first, half);
+    exit.west = s.less(s.px(), middle);
+    exit.first = s.choose(exit.west, exit.first, middle);
+    exit.last = s.choose(exit.west, s.sub(middle, 1), exit.last);
+  }
+  return exit;
 }
 
 Value ColumnExits::rowsNorth(ScalarBuilder &s) const {

@@ -2,7 +2,8 @@
 //
 // Words that leave a tensor's columns: each column has an exit, a channel in
 // the last row with tokens or south of it, or in any row, and several columns
-// share one. See Store.cpp, and WeightGradient.cpp.
+// share one, or each half of them a lane of it. See Store.cpp, and
+// WeightGradient.cpp.
 
 #ifndef WSEC_COMPILER_KERNELS_MOVE_COLUMNEXITS_H
 #define WSEC_COMPILER_KERNELS_MOVE_COLUMNEXITS_H
@@ -18,7 +19,7 @@ struct ColumnExits {
   /// north from rows south of their exit.
   enum Where { SouthOfTokens, AnyRow };
   ColumnExits(const Layout &layout, const Machine &machine,
-              Where where = SouthOfTokens);
+              Where where = SouthOfTokens, bool twoLanes = false);
 
   bool used() const { return !exits.empty(); }
   /// Whether words go from row to row.
@@ -27,6 +28,11 @@ struct ColumnExits {
   int64_t features(const ChannelPosition &exit) const;
   /// Rows in a chain south.
   double rowCount() const { return double(rows.groups * rows.used); }
+  /// The patterns on which words leave their exits' rows.
+  llvm::ArrayRef<StreamPattern> lanes() const;
+  /// Exits, with the columns whose words leave on a lane; with few some have
+  /// none.
+  std::vector<ChannelPosition> ofLane(const StreamPattern &lane) const;
   /// The streams that words leave on.
   llvm::SmallVector<StreamNeed> streams() const;
   static llvm::SmallVector<Relay> relays();
@@ -34,9 +40,10 @@ struct ColumnExits {
   bool hasRowsSouth() const { return where == AnyRow && last > 0; }
 
   /// The exit of a column, in any scalar scope: the number of its channel, the
-  /// row of the mesh, and the first and the last column that have it.
+  /// row of the mesh, the first and the last column that have its lane, and,
+  /// where there are two, whether that is the one of the west half.
   struct OfColumn {
-    mlir::Value channel, row, first, last;
+    mlir::Value channel, row, first, last, west = {};
   };
   OfColumn ofColumn(ScalarBuilder &scalars) const;
   /// Rows that pass words south, north of a PE.
@@ -45,12 +52,13 @@ struct ColumnExits {
   const Machine &machine;
   const Layout layout;
   const Where where;
-  const int64_t last; ///< row with tokens
+  bool twoLanes = false; ///< of exits with columns for both
+  const int64_t last;    ///< row with tokens
   std::vector<ChannelPosition> exits;
   RowSet rows; ///< that pass words south: those with tokens, or all
 };
 
-/// Words of the columns of an exit west of a PE, on their way east to its last
+/// Words of the columns of a lane west of a PE, on their way east to its last
 /// column.
 struct WordsFromWest {
   WordsFromWest(RoutineBuilder &builder, const ColumnExits &exits,

@@ -5,7 +5,9 @@
 // the group.
 
 #include "compiler/kernels/KernelLibrary.h"
+#include "compiler/kernels/move/RowExchange.h"
 #include "compiler/kernels/product/Product.h"
+#include "dialects/wse/InherentAttributes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -21,11 +23,43 @@ class ReduceTokens final : public KernelFor<wse::ReduceTokensOp> {
   Value build(Operation *op, Selection &selection) const final;
 
   Value moved(Operation *op) const final { return op->getResult(0); }
-  SmallVector<Relay> relays() const final {
-    return {{StreamPattern::KeyNorth, StreamPattern::KeyNorth}};
+  SmallVector<Relay> relays() const final { return gatherColumnRelays(); }
+
+  int variantOf(Operation *op) const final {
+    return op->hasAttr(wse::twoPhasesAttrName);
+  }
+  void take(Operation *op, int variant) const final {
+    if (variant)
+      op->setAttr(wse::twoPhasesAttrName, UnitAttr::get(op->getContext()));
+    else
+      op->removeAttr(wse::twoPhasesAttrName);
+  }
+  StringRef variantName(int variant) const final {
+    return variant ? "in two phases" : "in a chain";
+  }
+  SmallVector<Offer> offers(Operation *op, const Machine &machine) const final {
+    auto reduce = cast<wse::ReduceTokensOp>(op);
+    const int64_t scratch = 4 * scratchWords(reduce, machine);
+    SmallVector<Offer> offers = {{.variant = 0,
+                                  .cost = costIn(reduce, false, machine),
+                                  .scratchBytes = scratch}};
+    const Layout layout = Layout::of(reduce.getInput(), machine.height);
+    // Of floats: whether integers wrap is asked of each sum.
+    if (columnPitch(machine) && layout.group == machine.height &&
+        layout.span == machine.height &&
+        !elementTypeOf(reduce.getInput()).isInteger())
+      offers.push_back({.variant = 1,
+                        .cost = costIn(reduce, true, machine),
+                        .scratchBytes = scratch,
+                        .addsColor = true});
+    return offers;
   }
   KernelCost costOf(wse::ReduceTokensOp op,
                     const Machine &machine) const final {
+    return costIn(op, variantOf(op) != 0, machine);
+  }
+  static KernelCost costIn(wse::ReduceTokensOp op, bool twoPhases,
+                           const Machine &machine) {
     Layout layout = Layout::of(op.getInput(), machine.height);
     CostModel model(machine);
     double features = layout.features.largest(machine.width);
@@ -35,14 +69,23 @@ class ReduceTokens final : public KernelFor<wse::ReduceTokensOp> {
         model.leastAdds(double(layout.features.total()) / machine.width *
                         layout.pitch(machine.height));
     if (layout.span > 1)
-      cost.serial += model.chain(layout.span, features);
+      cost.serial += twoPhases
+                         ? reduceBatchCycles(machine, layout.span, features)
+                         : model.chain(layout.span, features);
     return cost;
   }
   SmallVector<StreamNeed> streamsOf(wse::ReduceTokensOp op,
                                     const Machine &machine) const final {
-    if (Layout::of(op.getInput(), machine.height).span == 1)
-      return {};
-    return {{StreamPattern::KeyNorth, {}}};
+    return streamsIn(op, variantOf(op), machine);
+  }
+  SmallVector<StreamNeed> streamsIn(Operation *op, int variant,
+                                    const Machine &machine) const final {
+    SmallVector<StreamNeed> needs;
+    if (Layout::of(op->getOperand(0), machine.height).span > 1)
+      needs.push_back({StreamPattern::KeyNorth, {}});
+    if (variant)
+      needs.append(reduceBatchStreams(machine, machine.height));
+    return needs;
   }
 
   int64_t scratchWords(wse::ReduceTokensOp op,
@@ -281,8 +324,16 @@ LogicalResult ReduceTokens::lowerOp(wse::ReduceTokensOp op,
     b.vector(opcode, {in.features, in.sequences, in.tokens}, sums,
              {sums, Operand::memory(in.buffer, 0, {in.pitch, sequence, 1})},
              sumsOf(op));
-    if (in.layout.span > 1)
+    if (op->hasAttr(wse::twoPhasesAttrName)) {
+      const PEGroups rows = PEGroups::ofBatch(in.layout);
+      StartedReduction sums{b, rows, opcode, out.buffer, in.features};
+      sums.inGroups();
+      b.await(KeyThread);
+      sums.ofRoots();
+      b.await(ValueThread);
+    } else if (in.layout.span > 1) {
       chainNorth(b, in, out, opcode, sumsOf(op));
+    }
     if (op.getKind() == wse::ReduceKind::Mean)
       b.vector(Opcode::Mul, {in.features, in.sequences}, all,
                {all, Operand::immediate(1.0f / in.layout.tokens)});

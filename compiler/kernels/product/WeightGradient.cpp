@@ -42,30 +42,43 @@ class WeightGradient final : public KernelFor<wse::WeightGradientOp> {
   Value build(Operation *op, Selection &selection) const final;
 
   int variantOf(Operation *op) const final {
-    return op->hasAttr(wse::smallBlocksAttrName);
+    return GradientShape::variantOf(op);
   }
   void take(Operation *op, int variant) const final {
-    if (variant)
-      op->setAttr(wse::smallBlocksAttrName, UnitAttr::get(op->getContext()));
-    else
-      op->removeAttr(wse::smallBlocksAttrName);
+    for (auto [bit, name] :
+         {std::pair(GradientShape::SmallBlocks, wse::smallBlocksAttrName),
+          std::pair(GradientShape::TwoLanes, wse::twoLanesAttrName)})
+      if (variant & bit)
+        op->setAttr(name, UnitAttr::get(op->getContext()));
+      else
+        op->removeAttr(name);
   }
-  StringRef variantName(int small) const final {
-    return small ? "small blocks" : "large blocks";
+  StringRef variantName(int variant) const final {
+    constexpr StringLiteral names[] = {"large blocks", "small blocks",
+                                       "large blocks, two lanes",
+                                       "small blocks, two lanes"};
+    return names[variant];
   }
   SmallVector<Offer> offers(Operation *op, const Machine &machine) const final {
     auto gradient = cast<wse::WeightGradientOp>(op);
-    SmallVector<Offer> offers;
-    for (int variant : {0, 1}) {
+    auto offerOf = [&](int variant) -> Offer {
       const auto shape = GradientShape::of(
-          gradient.getKept(), gradient.getCast(), machine, variant != 0);
-      const int64_t scratch = 4 * shape.scratchWords();
-      if (offers.empty() ||
-          (shape.applies() && scratch < offers.front().scratchBytes))
-        offers.push_back({.variant = variant,
-                          .cost = shape.cost(),
-                          .scratchBytes = scratch});
-    }
+          gradient.getKept(), gradient.getCast(), machine, variant);
+      return {.variant = variant,
+              .cost = shape.cost(),
+              .scratchBytes = 4 * shape.scratchWords(),
+              .addsColor = shape.exits.twoLanes};
+    };
+    SmallVector<Offer> offers = {offerOf(0)};
+    const Offer small = offerOf(GradientShape::SmallBlocks);
+    if (small.applies() && small.scratchBytes < offers[0].scratchBytes)
+      offers.push_back(small);
+    // Of large blocks: many small ones hold up the lanes.
+    const Offer its = offerOf(GradientShape::TwoLanes);
+    if (llvm::all_of(offers, [&](const Offer &other) {
+          return its.cost.total() < other.cost.total();
+        }))
+      offers.push_back(its);
     return offers;
   }
 
@@ -86,7 +99,10 @@ class WeightGradient final : public KernelFor<wse::WeightGradientOp> {
     relays.append(rowRelays());
     relays.append({{P::KeyNorth, P::KeyNorth},
                    {P::KeyNorth, P::RowEast},
-                   {P::KeyNorth, P::OutBand}});
+                   {P::KeyNorth, P::OutBand},
+                   {P::KeyNorth, P::OutHalf},
+                   {P::OutColumn, P::OutHalf},
+                   {P::RowEast, P::OutHalf}});
     return relays;
   }
   KernelCost costOf(wse::WeightGradientOp op,
@@ -95,13 +111,23 @@ class WeightGradient final : public KernelFor<wse::WeightGradientOp> {
   }
   SmallVector<HostFlow> flowsOf(wse::WeightGradientOp op,
                                 const Machine &machine) const final {
-    return {
-        {StreamPattern::OutBand, GradientShape::of(op, machine).mostWords()}};
+    const GradientShape shape = GradientShape::of(op, machine);
+    SmallVector<HostFlow> flows;
+    for (const StreamPattern &lane : shape.exits.lanes())
+      flows.push_back({lane, shape.mostWords(lane)});
+    return flows;
   }
   SmallVector<StreamNeed> streamsOf(wse::WeightGradientOp op,
                                     const Machine &machine) const final {
+    return streamsIn(op, variantOf(op), machine);
+  }
+  SmallVector<StreamNeed> streamsIn(Operation *op, int variant,
+                                    const Machine &machine) const final {
+    auto gradient = cast<wse::WeightGradientOp>(op);
     SmallVector<StreamNeed> needs = rowStreams(machine);
-    needs.append(GradientShape::of(op, machine).exits.streams());
+    needs.append(GradientShape::of(gradient.getKept(), gradient.getCast(),
+                                   machine, variant)
+                     .exits.streams());
     return needs;
   }
   int64_t scratchWords(wse::WeightGradientOp op,
@@ -197,7 +223,7 @@ public:
   void write();
 
 private:
-  pe::Segment segment(ScalarBuilder &host, int64_t part);
+  pe::Segment segment(ScalarBuilder &host, int64_t part, bool west);
   void multicast(Affine part);
   void multiply(Affine block);
   Operand fromNorth();
@@ -235,8 +261,13 @@ private:
 
 void WeightGradientWriter::write() {
   for (int64_t part = 0; part < shape.parts; ++part)
-    b.streamFromBands(shape.exits.exits,
-                      [&](ScalarBuilder &host) { return segment(host, part); });
+    for (const StreamPattern &lane : shape.exits.lanes())
+      b.streamFromBands(
+          shape.exits.ofLane(lane),
+          [&](ScalarBuilder &host) {
+            return segment(host, part, lane == StreamPattern::OutHalf);
+          },
+          lane);
   b.loop(shape.parts, [&](Affine part) {
     if (shape.exchanges)
       b.where(cast.active, [&] { multicast(part); });
@@ -256,15 +287,18 @@ void WeightGradientWriter::multicast(Affine part) {
                shape.parts);
 }
 
-/// What a channel lists of each column and block of a part, at the row of its
-/// exit.
-pe::Segment WeightGradientWriter::segment(ScalarBuilder &host, int64_t part) {
+/// What a channel lists of each column of a lane and block of a part, at the
+/// row of its exit.
+pe::Segment WeightGradientWriter::segment(ScalarBuilder &host, int64_t part,
+                                          bool west) {
   const Tile tile = RoutineBuilder::describe(host, shape.kept);
   const int64_t perKept = op.getKeptFirst() ? shape.lines : 1;
   const int64_t perLine = op.getKeptFirst() ? 1 : shape.kept.features.total();
-  const Value here = host.logicalAnd(
-      host.inColumns(),
-      host.equal(host.pyOfMesh(), shape.exits.ofColumn(host).row));
+  const ColumnExits::OfColumn exit = shape.exits.ofColumn(host);
+  Value here =
+      host.logicalAnd(host.inColumns(), host.equal(host.pyOfMesh(), exit.row));
+  if (exit.west)
+    here = host.logicalAnd(here, west ? exit.west : host.logicalNot(exit.west));
   pe::Segment segment;
   segment.tensor = op.getOutput().str();
   segment.lines = shape.blocks() / shape.parts;
@@ -352,6 +386,8 @@ void WeightGradientWriter::sumNorth() {
 /// In the row of the exit: the column's sums, then those of the columns west.
 void WeightGradientWriter::sendEast() {
   Affine onward = b.color(StreamPattern::OutBand);
+  if (exit.west)
+    onward = b.eitherColor(exit.west, b.color(StreamPattern::OutHalf), onward);
   if (b.width() > 1)
     onward =
         b.eitherColor(s.equal(s.px(), exit.last), onward,
@@ -420,7 +456,7 @@ double mostOfStore(const GradientShape &shape) {
       machine.width > columnsOfChannel * int64_t(machine.channelsInUse());
   if (isWide && shape.exits.where == ColumnExits::SouthOfTokens)
     return 1;
-  return shape.pitch >= manyTokens && shape.columnsOfExit() <= fewColumns ? 0.9
+  return shape.pitch >= manyTokens && shape.columnsOfLane() <= fewColumns ? 0.9
                                                                           : 0.5;
 }
 
@@ -483,9 +519,9 @@ bool isSummedAlongColumns(Operation *op, const Selection &selection) {
   if (!outer || selection.hasLittleScratch())
     return false;
   const Machine &machine = selection.machine();
-  for (const bool small : {false, true}) {
+  for (const int variant : {0, int(GradientShape::SmallBlocks)}) {
     const auto shape =
-        GradientShape::of(outer->kept, outer->cast, machine, small);
+        GradientShape::of(outer->kept, outer->cast, machine, variant);
     if (shape.applies() &&
         4 * shape.scratchWords() <= selection.roomForOutput(outer->kept))
       return shape.cost().total() <=

@@ -12,9 +12,10 @@ namespace wsec {
 
 GradientShape::GradientShape(RankedTensorType keptType,
                              RankedTensorType castType, const Machine &machine,
-                             bool small, ColumnExits::Where where)
+                             int variant, ColumnExits::Where where)
     : machine(machine), kept(Layout::of(keptType, machine.height)),
-      exits(kept, machine, where), lines(castType.getShape().back()),
+      exits(kept, machine, where, variant & TwoLanes),
+      lines(castType.getShape().back()),
       own(kept.features.largest(machine.width)),
       pitch(kept.pitch(machine.height)), exchanges(machine.width > 1) {
   const int64_t ofColumn =
@@ -22,18 +23,19 @@ GradientShape::GradientShape(RankedTensorType keptType,
   if (exchanges && lines * pitch > castWords &&
       ofColumn * machine.width == lines)
     parts = ofColumn;
-  const int64_t most = small ? smallWords : blockWords;
+  const int64_t most = variant & SmallBlocks ? smallWords : blockWords;
   for (int64_t size = 2; size <= ofPart() && size * own <= most; ++size)
     if (ofPart() % size == 0)
       block = size;
 }
 
 GradientShape GradientShape::of(Value keptValue, Value castValue,
-                                const Machine &machine, bool small) {
+                                const Machine &machine, int variant) {
   auto kept = cast<RankedTensorType>(keptValue.getType());
   auto moved = cast<RankedTensorType>(castValue.getType());
-  GradientShape south(kept, moved, machine, small, ColumnExits::SouthOfTokens);
-  GradientShape any(kept, moved, machine, small, ColumnExits::AnyRow);
+  GradientShape south(kept, moved, machine, variant,
+                      ColumnExits::SouthOfTokens);
+  GradientShape any(kept, moved, machine, variant, ColumnExits::AnyRow);
   return any.cost().total() < south.cost().total() ? any : south;
 }
 
@@ -66,23 +68,29 @@ KernelCost GradientShape::cost() const {
   }
   const double each = blockCycles(pitch), count = double(blocks());
   cost.compute = count * each;
-  for (const ChannelPosition &exit : exits.exits) {
+  for (size_t i = 0; i < exits.exits.size(); ++i) {
+    const ChannelPosition &exit = exits.exits[i];
     if (exit.begin == exit.end)
       continue;
     // It takes sums of the rows north as others do, then those of the rows
     // south. Where columns take turns it sends these, and what comes from the
-    // columns west, while it makes the next block.
+    // columns west of its lane, while it makes the next block.
     const bool makes = exit.row <= exits.last;
     const double words = double(exits.features(exit) * lines);
+    double ofLane = 0;
+    for (const StreamPattern &lane : exits.lanes())
+      ofLane = std::max(ofLane,
+                        double(exits.features(exits.ofLane(lane)[i]) * lines));
     const double all = count * double(block * own);
     const int64_t tokens = kept.group == 0 ? pitch
                                            : tileSize(kept.tokens, kept.span,
                                                       exit.row % kept.group);
     double work = makes ? count * blockCycles(tokens) : all;
     if (takesTurns())
-      work += words + (exits.hasRowsSouth() && makes && exit.row > 0 ? all : 0);
+      work +=
+          ofLane + (exits.hasRowsSouth() && makes && exit.row > 0 ? all : 0);
     else if (exits.where == ColumnExits::AnyRow)
-      work += words;
+      work += ofLane;
     // Until the farthest row's words are there.
     const double above = double(exits.rows.before(exit.row));
     double across = model.chain(above + 1, 0) +

@@ -18,14 +18,20 @@ struct GradientShape {
   /// Blocks of a launch: the proof that nobody waits for ever unrolls them.
   static constexpr int64_t mostBlocks = 512;
 
+  /// Variants, and both of them.
+  enum { SmallBlocks = 1, TwoLanes = 2 };
+
   GradientShape(mlir::RankedTensorType kept, mlir::RankedTensorType cast,
-                const Machine &machine, bool small, ColumnExits::Where where);
-  /// With the exits that make it faster, in small blocks or not.
+                const Machine &machine, int variant, ColumnExits::Where where);
+  /// With the exits that make it faster.
   static GradientShape of(mlir::Value kept, mlir::Value cast,
-                          const Machine &machine, bool small = false);
+                          const Machine &machine, int variant = 0);
   static GradientShape of(wse::WeightGradientOp op, const Machine &machine) {
-    return of(op.getKept(), op.getCast(), machine,
-              op->hasAttr(wse::smallBlocksAttrName));
+    return of(op.getKept(), op.getCast(), machine, variantOf(op));
+  }
+  static int variantOf(mlir::Operation *op) {
+    return (op->hasAttr(wse::smallBlocksAttrName) ? SmallBlocks : 0) |
+           (op->hasAttr(wse::twoLanesAttrName) ? TwoLanes : 0);
   }
 
   bool applies() const {
@@ -36,22 +42,24 @@ struct GradientShape {
   int64_t ofPart() const { return lines / parts; }
   /// Vectors run along features that stay, or else along those of the block.
   bool alongKept() const { return own >= block; }
-  /// Columns of the exit that has most of them.
-  int64_t columnsOfExit() const {
+  /// Columns of the lane that has most of them.
+  int64_t columnsOfLane() const {
     int64_t most = 0;
-    for (const ChannelPosition &exit : exits.exits)
-      most = std::max<int64_t>(most, exit.end - exit.begin);
+    for (const StreamPattern &lane : exits.lanes())
+      for (const ChannelPosition &exit : exits.ofLane(lane))
+        most = std::max<int64_t>(most, exit.end - exit.begin);
     return most;
   }
-  /// Whether columns share an exit.
-  bool takesTurns() const { return columnsOfExit() > 1; }
+  /// Whether columns share a lane.
+  bool takesTurns() const { return columnsOfLane() > 1; }
   int64_t scratchWords() const {
     return (exchanges ? ofPart() * pitch : 0) +
            (takesTurns() ? 2 : 1) * block * own;
   }
-  int64_t mostWords() const {
+  /// Words of the exit that has most of them on a lane.
+  int64_t mostWords(const StreamPattern &lane) const {
     int64_t most = 0;
-    for (const ChannelPosition &exit : exits.exits)
+    for (const ChannelPosition &exit : exits.ofLane(lane))
       most = std::max(most, exits.features(exit) * lines);
     return most;
   }

@@ -64,10 +64,12 @@ class AttentionCases:
             self.attend(mesh, 1, tokens, tokens, 2, 4, mode, f"attention-{mode}-bands", int(mesh[0]) // 2)
         if not stepped:  # bands that bring all their keys; burst is 1.4 % fast
             self.attend("4x175", 1, 500, 500, 2, 4, "causal", "attention-few-scores-bands", 2, few=True)
+        self.attend("4x250", 1, 260, 260, 2, 4, "causal", "attention-two-bands", 2, bands=2)
+        self.attend("2x241", 1, 241, 241, 2, 1, "plain", "attention-tall")
         # More keys than a buffer takes of all own features.
         self.attend("4x8", 1, 200, 200, 2, 50, "causal", "attention-slices-2-columns", 2)
 
-    def attend(self, mesh, batch, tokens, keys, heads, size, mode, case, head_columns=1, stored=False, few=False):
+    def attend(self, mesh, batch, tokens, keys, heads, size, mode, case, head_columns=1, stored=False, few=False, bands=0):
         p = self.program(mesh)
         self.attend_in_all_rows(p, batch, heads, size)
         arrays = [self.normal(batch, count, heads * size) for count in (tokens, keys, keys)]
@@ -111,8 +113,8 @@ class AttentionCases:
             flags += f" terms [{', '.join(f'#onnx.term<{term}>' for term in terms)}]"
         y = p.op(f"attention {q[0]}, {k[0]}, {v[0]}{operand} heads({heads}) scale(0.5){flags}"
                  f" : {q[1]}, {k[1]}, {v[1]}{types} -> {q[1]}", q[1])
-        if few:
-            p.body[-1] = p.body[-1].replace("{nodes", "{few_scores, nodes")
+        if few or bands:
+            p.body[-1] = p.body[-1].replace("{nodes", f"{{{'few_scores' if few else f'wse.bands = {bands} : i64'}, nodes")
         if stored:
             held, features = f"tensor<2x{keys}x{heads * size}xf32>", heads * size
             p.declarations.append(f"intermediate @kv : {held}")
@@ -182,11 +184,14 @@ class AttentionCases:
         # Three bands of rows that bring all their keys, and all keys at once, in which burst is 1.3 % slow.
         for mesh, tokens in (("4x90", 250), ("4x130", 255))[:1 if self.engines else 2]:
             self.differentiate(mesh, 1, tokens, 2, (4, 4), f"add {INFINITE}", "bands", 2, few=True)
+        # In a tall column, whose sums and words go north in two phases.
+        self.differentiate("4x250", 1, 260, 2, (4, 3), f"replace {LOW}", "two-bands", 2, bands=2)
+        self.differentiate("2x241", 1, 241, 2, (1, 1), "plain", "tall")
         # Queries one by one, of which some rows have one less.
         for mesh, tokens, mode, columns in (("4x24", 605, f"add {INFINITE}", 2), ("2x25", 600, "plain", 1), ("3x31", 599, f"replace {LOW}", 1)):
             self.differentiate(mesh, 1, tokens, 2, (4, 3), mode, "one-by-one", columns, few=True)
 
-    def differentiate(self, mesh, batch, tokens, heads, sizes, mode, case, columns, few=False):
+    def differentiate(self, mesh, batch, tokens, heads, sizes, mode, case, columns=1, few=False, bands=0):
         p, keys = self.program(mesh), {"fewer": 2, "more": 11}.get(mode, tokens)
         self.attend_in_all_rows(p, batch, heads, sizes[0])
         counts, size = (tokens, keys, keys, tokens, tokens), (sizes[0], sizes[0], sizes[1], sizes[1], sizes[1])
@@ -208,8 +213,8 @@ class AttentionCases:
         name, _ = p.op(f"attention_gradient {', '.join(value for value, _ in loaded)} heads({heads}) scale(0.5){terms}"
                        f" : {', '.join(type for _, type in loaded[:4])}", None)
         p.body[-1] = p.body[-1].replace(f"{name} =", f"{name}:3 =")
-        if few:
-            p.body[-1] = p.body[-1].replace("{nodes", "{few_scores, nodes")
+        if few or bands:
+            p.body[-1] = p.body[-1].replace("{nodes", f"{{{'few_scores' if few else f'wse.bands = {bands} : i64'}, nodes")
         for i, gradient in enumerate(expected):
             p.store((f"{name}#{i}", loaded[i][1]), "qkv"[i] + "_gradient",
                     gradient.transpose(0, 2, 1, 3).reshape(arrays[i].shape).astype(np.float32))

@@ -127,6 +127,8 @@ class Checker(AttentionCases):
             p.weight_gradient(kept, cast, "z", np.einsum("btc,btk->kc", x, dy), "kept_first")
             if moves == 36:  # in more blocks than the others have
                 p.weight_gradient(kept, cast, "s", np.einsum("btc,btk->ck", x, dy), small=True)
+                p.weight_gradient(kept, cast, "t", np.einsum("btc,btk->kc", x, dy), "kept_first", small=True, lanes=True)
+            p.weight_gradient(kept, cast, "l", np.einsum("btc,btk->ck", x, dy), lanes=True)  # also of exits with few columns, and with none
             self.check(p, f"weight-gradient-{columns}-{moves}x{stays}-{case}")
 
     def gather(self):
@@ -479,12 +481,12 @@ class Checker(AttentionCases):
                 self.check(p, f"sparse_matmul-{method}-{columns}-{k}x{n}-{case}")
 
     def reduce_tokens(self):
-        for mesh, batch, tokens, case in self.cases():
+        for mesh, batch, tokens, case in [*self.cases(), ("3x100", 1, 130, "tall"), ("2x91", 1, 91, "tall")]:
             for kind, function in (("sum", np.sum), ("mean", np.mean), ("max", np.max)):
                 p, x = self.program(mesh), self.normal(batch, tokens, FEATURES)
-                value, type = p.load("x", x, p.encoding(batch, tokens))
-                result = tensor_type((batch, 1, FEATURES), p.encoding(batch, 1))
+                (value, type), result = p.load("x", x, p.encoding(batch, tokens)), tensor_type((batch, 1, FEATURES), p.encoding(batch, 1))
                 y = p.op(f"reduce_tokens {kind} {value} : {type} -> {result}", result)
+                p.body[-1] = p.body[-1].replace("{nodes", "{wse.two_phases, nodes" if case == "tall" else "{nodes")
                 p.store(y, "y", function(x, axis=1, keepdims=True))
                 self.check(p, f"reduce_tokens-{kind}-{case}")
 

@@ -135,9 +135,9 @@ class Program:
         element = "i64" if expected.dtype.kind == "i" else "f32"
         self.body.append(f'store {value[0]} to "{name}" {form} on @r : {value[1]} to {tensor_type(expected.shape, element=element)}')
 
-    def weight_gradient(self, kept, cast, name, expected, form="", small=False):
+    def weight_gradient(self, kept, cast, name, expected, form="", small=False, lanes=False):
         self.expected[name] = expected
-        self.body.append(f'weight_gradient {kept[0]} by {cast[0]} to "{name}" {form} on @r {{nodes = ["w"]{", wse.small_blocks" * small}}} : {kept[1]}, {cast[1]} to {tensor_type(expected.shape)}')
+        self.body.append(f'weight_gradient {kept[0]} by {cast[0]} to "{name}" {form} on @r {{nodes = ["w"]{", wse.small_blocks" * small}{", wse.two_lanes" * lanes}}} : {kept[1]}, {cast[1]} to {tensor_type(expected.shape)}')
 
     def text(self):
         machine = self.machine.replace('"', '\\"')

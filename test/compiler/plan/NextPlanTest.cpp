@@ -131,6 +131,20 @@ TEST(NextPlanTest, codeComesFirstWhereTheLeastScratchHasNoRoom) {
   EXPECT_NE(plans[2].find("little-scratch"), std::string::npos);
 }
 
+TEST(NextPlanTest, limitsWhoseCodeLeavesNoRoomGiveWayToRoomForTheLaunch) {
+  Outcome outcome = shortOf(Lack::Sram, 41000);
+  outcome.shortages[0].launch = 9000;
+  Constraints plan = firstPlan({});
+  plan.scratch["matmul up 0"] = 8000;
+  const Step step = *nextPlan(plan, outcome, {});
+  EXPECT_EQ(step.plan.code, 31000);
+  EXPECT_TRUE(step.plan.scratch.empty());
+  // There is nothing to give way without limits, nor where there is room.
+  EXPECT_NE(nextPlan(firstPlan({}), outcome, {})->plan.code, 31000);
+  outcome.shortages[0].code = 39000;
+  EXPECT_NE(nextPlan(plan, outcome, {})->plan.code, 31000);
+}
+
 TEST(NextPlanTest, aKernelThatTakesTheLeastIsNotAskedForLess) {
   const std::vector<std::string> plans =
       plansFor(shortOfScratch({{"layer_norm n 0", 100, 200, 200}}), {});

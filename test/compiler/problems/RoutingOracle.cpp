@@ -33,6 +33,11 @@ bool entersFromTheEdge(StreamPattern pattern) {
          pattern == StreamPattern::Launch;
 }
 
+bool leavesTheMesh(StreamPattern pattern) {
+  return pattern == StreamPattern::OutExit ||
+         pattern == StreamPattern::OutBand || pattern == StreamPattern::OutHalf;
+}
+
 /// The tokens of a row of a region of a transfer, one after the other dealt to
 /// the rows of their batch element, or batch elements to rows.
 std::set<int64_t> tokensIn(const StreamRequest &transfer, int64_t height,
@@ -63,10 +68,11 @@ std::set<int64_t> tokensIn(const StreamRequest &transfer, int64_t height,
 }
 
 /// The exit of a column for words of `rows`: its row, and whether the column is
-/// the last that has it. Columns are dealt to the exits one after the other.
+/// the last that has it, or the last of the west half of those. Columns are
+/// dealt to the exits one after the other.
 struct ColumnExit {
   int64_t row = -1;
-  bool last = false;
+  bool last = false, lastOfHalf = false;
 };
 ColumnExit exitOf(const RouteRegion &region, const RowSet &rows, int64_t x) {
   std::vector<int64_t> exits;
@@ -78,7 +84,8 @@ ColumnExit exitOf(const RouteRegion &region, const RowSet &rows, int64_t x) {
   for (int64_t i = 0; i < count; ++i) {
     const int64_t some = region.width / count + (i < region.width % count);
     if (x < column + some)
-      return {exits[size_t(i)], x + 1 == column + some};
+      return {exits[size_t(i)], x + 1 == column + some,
+              x + 1 == column + some / 2};
     column += some;
   }
   return {};
@@ -118,9 +125,12 @@ bool sends(const RoutingProblem &problem, const StreamRequest &request, PE p) {
     return p.x + 1 == region.width && east && east->begin < east->end;
   case numberOf(StreamPattern::OutColumn):
     return rows.contains(p.y) && p.y < exitOf(region, rows, p.x).row;
-  case numberOf(StreamPattern::OutBand): {
+  case numberOf(StreamPattern::OutBand):
+  case numberOf(StreamPattern::OutHalf): {
     const ColumnExit exit = exitOf(region, rows, p.x);
-    return exit.last && p.y == exit.row;
+    return p.y == exit.row &&
+           (request.pattern == StreamPattern::OutHalf ? exit.lastOfHalf
+                                                      : exit.last);
   }
   case numberOf(StreamPattern::RootWest):
     return p.x > 0 && p.x % rows.pitch == 0 && p.x / rows.pitch < rows.groups;
@@ -235,6 +245,7 @@ bool hears(const RouteRegion &region, const StreamRequest &request, PE source,
   }
   case numberOf(StreamPattern::OutExit):
   case numberOf(StreamPattern::OutBand):
+  case numberOf(StreamPattern::OutHalf):
     return false;
   case numberOf(StreamPattern::RootWest):
     return p.y == source.y && p.x == source.x - rows.pitch;
@@ -415,8 +426,7 @@ MeantWords RoutingOracle::wordsOf(const StreamRequest &request,
   MeantWords words{
       source, edge ? Port::West : Port::Ramp,
       std::vector<bool>(size_t(problem.meshWidth * problem.meshHeight)),
-      request.pattern == StreamPattern::OutExit ||
-          request.pattern == StreamPattern::OutBand};
+      leavesTheMesh(request.pattern)};
   for (size_t r : listeners(problem, request))
     for (size_t i = 0; i < words.hearers.size(); ++i) {
       const RouteRegion &region = problem.regions[r];
@@ -537,9 +547,7 @@ std::set<std::string> RoutingOracle::brokenRules(const Routing &routing) const {
       Walk walk(problem, settings);
       for (const MeantWords &words : meantOf(i, c, stream.colors.size()))
         walk.follow(words, broken);
-      walk.checkHops(problem.streams[i].pattern == StreamPattern::OutExit ||
-                         problem.streams[i].pattern == StreamPattern::OutBand,
-                     broken);
+      walk.checkHops(leavesTheMesh(problem.streams[i].pattern), broken);
       if (!walk.feedsAll())
         broken.insert("R6");
     }

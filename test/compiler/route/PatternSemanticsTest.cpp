@@ -56,6 +56,19 @@ TEST(PatternSemantics, SpansLieBehindTheirSources) {
   EXPECT_EQ(spans[0].hearers(6), 3);
 }
 
+/// Of 4 and 3 columns of an exit 2 and 1 are its west half.
+TEST(PatternSemantics, HalvesOfExitsLeaveFromTheirLastColumns) {
+  const RoutingProblem problem =
+      problemOf(StreamPattern::OutHalf, RowSet{1, 1, 1});
+  const std::vector<Span> spans = spansOf(problem, problem.streams[0], 0, 1);
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(spans[0].sources, (Progression{1, 2, 1}));
+  EXPECT_EQ(spans[1].sources, (Progression{4, 5, 1}));
+  const Routing routing = solve(problem);
+  EXPECT_EQ(traceRouting(problem, routing), "");
+  EXPECT_TRUE(proveRouting(problem, routing));
+}
+
 /// Movements that no kernel makes are routed, proved and traced all the same:
 /// nobody asks for one by name.
 TEST(PatternSemantics, PatternsAreData) {

@@ -301,7 +301,7 @@ TEST(RoutingProblem, RulesOfAWholeWaferAreFew) {
   size_t rules = 0;
   for (const RoutedStream &stream : routing.streams)
     rules += stream.rules.size();
-  EXPECT_LT(rules, 44 * 24u);
+  EXPECT_LT(rules, 44 * 26u);
 }
 
 TEST(RoutingProblem, TransformerFitsTheColorsOfTheMachine) {

@@ -57,7 +57,8 @@ inline RoutingProblem transformerProblem(int64_t width, int64_t height,
                     {StreamPattern::OutNorth, StreamPattern::OutExit},
                     {StreamPattern::OutColumn, StreamPattern::OutColumn},
                     {StreamPattern::OutColumn, StreamPattern::RowEast},
-                    {StreamPattern::RowEast, StreamPattern::OutBand}};
+                    {StreamPattern::RowEast, StreamPattern::OutBand},
+                    {StreamPattern::RowEast, StreamPattern::OutHalf}};
   return problem;
 }
 

@@ -8,7 +8,7 @@
 // SMALL-LABEL: program @main
 // CHECK: %[[X:.*]] = softmax
 // CHECK: %[[DY:.*]] = softmax
-// CHECK: weight_gradient %[[DY]] by %[[X]] to "dw" on @r {nodes = ["dw"]}
+// CHECK: weight_gradient %[[DY]] by %[[X]] to "dw" on @r {nodes = ["dw"], wse.two_lanes}
 // CHECK-NOT: store
 // SMALL: weight_gradient
 // SMALL-NOT: store
