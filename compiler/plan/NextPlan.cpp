@@ -193,9 +193,10 @@ static bool spreadCode(const Situation &at, Step &to) {
   to.plan.stageRows = 1;
   const int64_t code = at.outcome.code(), bytes = at.outcome.usableBytes;
   const int64_t room = bytes - at.outcome.launch();
-  return at.noSram && 3 * code > bytes && code < mostStagesOfCode * room &&
-         !at.asked.region && !at.asked.codeTogether && at.isFree &&
-         !at.outcome.hasEntries && at.outcome.kernels <= mostKernelsOfCode;
+  return at.noSram && !at.now.carryNumbers && 3 * code > bytes &&
+         code < mostStagesOfCode * room && !at.asked.region &&
+         !at.asked.codeTogether && at.isFree && !at.outcome.hasEntries &&
+         at.outcome.kernels <= mostKernelsOfCode;
 }
 
 /// Then with more room for it, as they have unlike shares, then one more.
@@ -210,16 +211,32 @@ static bool spreadFurther(const Situation &at, Step &to) {
   return at.now.stages < mostStagesOfCode;
 }
 
+/// At last less code, of launches that carry numbers, on one region: then
+/// kernels may have as much scratch as at first. Calls of entries with
+/// arguments would be too many to prove each.
+static bool carryNumbers(const Situation &at, Step &to) {
+  const int64_t code = std::max(at.outcome.code(), at.now.codeOfOne);
+  to.keepsError = true;
+  to.plan.carryNumbers = true;
+  to.plan.spreadCode = to.plan.littleScratch = false;
+  to.plan.scratch.clear();
+  to.plan.code = to.plan.codeOfOne = 0;
+  to.plan.stages = 1;
+  return at.noSram && !at.now.carryNumbers && !at.asked.resident && at.isFree &&
+         3 * code > at.outcome.usableBytes && !at.outcome.hasEntries;
+}
+
 std::optional<Step> wsec::plan::nextPlan(const Constraints &plan,
                                          const Outcome &outcome,
                                          const Asked &asked) {
   const Situation at = {plan, outcome, asked};
-  static constexpr Rule ofPlaces[] = {otherRows}, ofCode[] = {spreadFurther},
+  static constexpr Rule ofPlaces[] = {otherRows},
+                        ofCode[] = {spreadFurther, carryNumbers},
                         ofAll[] = {rowsForColors, fewerStages, scratchThatFits,
                                    roomForCode,   roomForGaps, weightsStream,
                                    fewerAbreast,  fewColors,   oneRegion,
                                    halfTheRows,   lessScratch, littleScratch,
-                                   spreadCode};
+                                   spreadCode,    carryNumbers};
   // Stages may have no place or no paths, as beside keep-outs.
   const bool isNarrow = !at.noSram && !at.noColors;
   if (outcome.shortages.empty() || (isNarrow && at.regions < 2))

@@ -77,6 +77,8 @@ PlanSearch::run(OwningOpRef<ModuleOp> &module,
     if (failed(result) && number < mostPlans) {
       describe(*module, outcome);
       step = nextPlan(now, outcome, asked);
+      if (getenv("WSEC_STEPS")) // TEMPORARY
+        llvm::errs() << "TRY " << now << " -> " << outcome.error() << " code " << outcome.code() << "\n";
     }
     if (!step) {
       if (tells)
