@@ -184,6 +184,7 @@ static bool spreadCode(const Situation &at, Step &to) {
   to.note = "kernels on several regions";
   to.keepsError = true;
   to.plan.spreadCode = true;
+  to.plan.carryNumbers = false;
   to.plan.scratch.clear();
   to.plan.whereFaster = false;
   to.plan.abreast.assign(mostParts - 1, mostParts);
@@ -193,7 +194,7 @@ static bool spreadCode(const Situation &at, Step &to) {
   to.plan.stageRows = 1;
   const int64_t code = at.outcome.code(), bytes = at.outcome.usableBytes;
   const int64_t room = bytes - at.outcome.launch();
-  return at.noSram && !at.now.carryNumbers && 3 * code > bytes &&
+  return at.noSram && at.now.codeOfOne == 0 && 3 * code > bytes &&
          code < mostStagesOfCode * room && !at.asked.region &&
          !at.asked.codeTogether && at.isFree && !at.outcome.hasEntries &&
          at.outcome.kernels <= mostKernelsOfCode;
@@ -218,9 +219,7 @@ static bool carryNumbers(const Situation &at, Step &to) {
   const int64_t code = std::max(at.outcome.code(), at.now.codeOfOne);
   to.keepsError = true;
   to.plan.carryNumbers = true;
-  to.plan.spreadCode = to.plan.littleScratch = false;
-  to.plan.scratch.clear();
-  to.plan.code = to.plan.codeOfOne = 0;
+  to.plan.spreadCode = false; // and never again: its code of one is known
   to.plan.stages = 1;
   return at.noSram && !at.now.carryNumbers && !at.asked.resident && at.isFree &&
          3 * code > at.outcome.usableBytes && !at.outcome.hasEntries;
