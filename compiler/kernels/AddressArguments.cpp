@@ -2,6 +2,7 @@
 
 #include "compiler/kernels/AddressArguments.h"
 
+#include "compiler/kernels/RolledCode.h"
 #include "runtime/program/Checker.h"
 
 #include "mlir/IR/OperationSupport.h"
@@ -32,213 +33,6 @@ llvm::hash_code wsec::hashOf(pe::RoutineOp routine) {
 }
 
 namespace {
-
-//===----------------------------------------------------------------------===//
-// What statements say in numbers
-//===----------------------------------------------------------------------===//
-
-/// An expression of a statement: of an operand in SRAM the offset in `buffer`.
-struct Slot {
-  pe::Affine value;
-  std::string buffer = {};
-  bool isColor = false;
-};
-
-/// Visits the expressions of a statement in the order of its text, and keeps
-/// what `visit` makes of them.
-void visitSlots(Operation *op, function_ref<void(Slot &)> visit) {
-  pe::AffineEncoder encoder(op->getContext());
-  auto affine = [&](const pe::Affine &before, bool isColor = false) {
-    Slot slot{before, "", isColor};
-    visit(slot);
-    return slot.value;
-  };
-  auto encoded = [&](pe::AffineAttr before, ValueRange values) {
-    return encoder.encode(affine(pe::decode(before, values)));
-  };
-  auto element = [&](auto access) {
-    Slot slot{pe::decode(access.getOffset(), access.getValues()),
-              access.getBuffer().str()};
-    visit(slot);
-    access.setBuffer(slot.buffer);
-    access.setOffsetAttr(encoder.encode(slot.value));
-  };
-  auto operand = [&](Attribute attribute, ValueRange values) -> Attribute {
-    if (!attribute)
-      return attribute;
-    pe::Operand its = pe::decode(attribute, values);
-    if (its.kind == pe::Operand::Kind::Immediate)
-      return attribute;
-    if (its.kind == pe::Operand::Kind::Memory) {
-      Slot slot{its.offset, its.buffer};
-      visit(slot);
-      its.offset = slot.value;
-      its.buffer = slot.buffer;
-      return encoder.encode(its);
-    }
-    its.color = affine(its.color, /*isColor=*/true);
-    if (its.window) {
-      its.window->first = affine(its.window->first);
-      its.window->second = affine(its.window->second);
-    }
-    if (its.index)
-      its.index = affine(*its.index);
-    return encoder.encode(its);
-  };
-  auto keep = [&](auto statement) {
-    statement.getValuesMutable().assign(encoder.getValues());
-  };
-  if (auto vector = dyn_cast<pe::VectorOp>(op)) {
-    const SmallVector<Value> values(vector.getValues());
-    vector.setDstAttr(operand(vector.getDst(), values));
-    if (Attribute a = vector.getAAttr())
-      vector.setAAttr(operand(a, values));
-    if (Attribute b = vector.getBAttr())
-      vector.setBAttr(operand(b, values));
-    vector.setExtentsAttr(ArrayAttr::get(
-        op->getContext(),
-        llvm::map_to_vector(vector.getExtents().getAsRange<pe::AffineAttr>(),
-                            [&](pe::AffineAttr each) -> Attribute {
-                              return encoded(each, values);
-                            })));
-    keep(vector);
-  } else if (auto loop = dyn_cast<pe::ForOp>(op)) {
-    loop.setCountAttr(encoded(loop.getCount(), loop.getValues()));
-    keep(loop);
-  } else if (auto load = dyn_cast<pe::LoadOp>(op)) {
-    element(load);
-    keep(load);
-  } else if (auto store = dyn_cast<pe::StoreOp>(op)) {
-    element(store);
-    store.setValueAttr(encoded(store.getValue(), store.getValues()));
-    keep(store);
-  } else if (auto compute = dyn_cast<pe::ComputeOp>(op)) {
-    compute.setInputsAttr(ArrayAttr::get(
-        op->getContext(),
-        llvm::map_to_vector(compute.getInputs().getAsRange<pe::AffineAttr>(),
-                            [&](pe::AffineAttr each) -> Attribute {
-                              return encoded(each, compute.getValues());
-                            })));
-    keep(compute);
-  }
-}
-
-bool ofClass(const std::pair<Value, int64_t> &term) {
-  return pe::isClassScalar(term.first);
-}
-
-/// Whether others may stand in its place that differ in scalars.
-bool mayVary(Operation *op) { return isa<pe::VectorOp, pe::StoreOp>(op); }
-
-/// A statement of a routine.
-struct Statement {
-  Operation *op = nullptr;
-  llvm::SmallVector<Slot, 6> slots;
-
-  explicit Statement(Operation *op) : op(op) {
-    visitSlots(op, [&](Slot &slot) { slots.push_back(slot); });
-  }
-
-  /// What it says beside numbers, of those that have one shape.
-  std::vector<const void *> variant() const {
-    std::vector<const void *> its;
-    auto number = [](int64_t value) {
-      return reinterpret_cast<const void *>(value);
-    };
-    if (!mayVary(op))
-      return its;
-    if (auto vector = dyn_cast<pe::VectorOp>(op))
-      its.push_back(vector.getGuard().getAsOpaquePointer());
-    for (const Slot &slot : slots) {
-      for (const auto &term : slot.value.terms)
-        if (ofClass(term))
-          its.insert(its.end(),
-                     {term.first.getAsOpaquePointer(), number(term.second)});
-      its.insert(its.end(),
-                 {nullptr, number(slot.isColor ? slot.value.constant : 0)});
-    }
-    return its;
-  }
-};
-
-std::vector<Statement> statementsOf(pe::RoutineOp routine) {
-  std::vector<Statement> statements;
-  routine.getBody().walk([&](Operation *op) { statements.emplace_back(op); });
-  return statements;
-}
-
-/// A buffer of a class: where it lies, and what may lie in its place.
-struct BufferPlace {
-  int64_t address = 0, bytes = 0;
-  Type type;
-  enum Kind { Passing, Resident, State } kind = Passing;
-
-  int64_t end() const { return address + bytes; }
-};
-
-/// The buffers of a class by name.
-class Places {
-public:
-  Places(wse::ProgramOp source, ClassBuilder &its) : its(its) {
-    const Machine &region = its.machine;
-    llvm::SmallVector<BufferPlace> states;
-    for (wse::PersistentOp held : source.persistents())
-      if (isa<wse::StateOp>(*held) && held.getHeldAddress() &&
-          held.getHome().getAttr() == its.regionName)
-        states.push_back({*held.getHeldAddress(),
-                          held.getHeldBytes(region.width, region.height),
-                          held.getHeldType().getElementType()});
-    for (auto buffer : its.peClass.getOps<pe::BufferOp>())
-      if (buffer.getPersistent())
-        persistent[*buffer.getAddress()] =
-            *buffer.getAddress() + buffer.getBytes();
-    for (auto buffer : its.peClass.getOps<pe::BufferOp>()) {
-      BufferPlace place{int64_t(*buffer.getAddress()),
-                        int64_t(buffer.getBytes()), buffer.getType()};
-      auto next = persistent.upper_bound(place.address);
-      if (next != persistent.begin() && std::prev(next)->second > place.address)
-        place.kind = BufferPlace::Resident;
-      for (const BufferPlace &state : states)
-        if (state.address <= place.address && place.end() <= state.end())
-          place.kind = BufferPlace::State;
-      places[buffer.getSymName()] = place;
-    }
-  }
-
-  const BufferPlace &of(StringRef buffer) const {
-    return places.find(buffer)->second;
-  }
-
-  /// Whether a buffer of these bytes has to do with what stays as those of this
-  /// kind have: it is the bytes of persistent ones, or has none of theirs.
-  bool canHold(BufferPlace::Kind kind, int64_t begin, int64_t end) const {
-    if (kind == BufferPlace::Passing)
-      return llvm::all_of(persistent, [&](const auto &held) {
-        return held.second <= begin || end <= held.first;
-      });
-    for (auto next = persistent.find(begin);
-         begin < end && next != persistent.end(); next = persistent.find(begin))
-      begin = next->second;
-    return begin == end;
-  }
-
-  /// A buffer from the first byte of all of these to the last.
-  std::string around(StringRef first, int64_t begin, int64_t end, Type type) {
-    return its.buffer((first + "_and_more").str(), begin, end - begin, type,
-                      "");
-  }
-
-  mlir::Operation *peClass() const { return its.peClass; }
-
-private:
-  ClassBuilder &its;
-  llvm::StringMap<BufferPlace> places;   // looked up only
-  std::map<int64_t, int64_t> persistent; // ends by beginnings
-};
-
-//===----------------------------------------------------------------------===//
-// Merging
-//===----------------------------------------------------------------------===//
 
 /// Routines that are to be one.
 using Members = llvm::SmallVector<RoutineParts>;
@@ -280,14 +74,11 @@ private:
   llvm::DenseMap<llvm::hash_code, llvm::SmallVector<size_t, 1>> byHash;
 };
 
-/// How an expression is written where it is not the same in all members: an
-/// argument times `scale` behind `constant`.
+/// How an expression is written: an argument times `scale` behind `constant`.
 struct Written {
+  Numbers its;
   int64_t constant = 0, scale = 0;
   unsigned argument = 0;
-  int64_t begin = 0, end = 0;
-  Type type =
-      {}; ///< of a buffer around those of all members; null: all have one
 };
 
 /// How a statement is written.
@@ -322,7 +113,6 @@ private:
 
   Places &placesOf(pe::RoutineOp routine);
   Groups::Shape shapeOf(const RoutineParts &parts, Carried carried);
-  void makeShape(Operation *op, const Places &its, Carried carried);
   std::vector<Members> grouped(llvm::ArrayRef<RoutineParts> routines);
   std::vector<Members> byNumbers(std::vector<Members> groups);
   std::optional<Plan> plan(const Members &members);
@@ -344,37 +134,13 @@ Places &Merger::placesOf(pe::RoutineOp routine) {
   });
 }
 
-/// Leaves of a statement what members have in common.
-void Merger::makeShape(Operation *op, const Places &its, Carried carried) {
-  visitSlots(op, [&](Slot &slot) {
-    if (!slot.buffer.empty()) {
-      const BufferPlace &place = its.of(slot.buffer);
-      if (carried != Carried::StateAddresses ||
-          place.kind == BufferPlace::State) {
-        slot.buffer.clear();
-        llvm::raw_string_ostream(slot.buffer)
-            << int(place.kind) << " " << place.type;
-      }
-    }
-    if (carried != Carried::Numbers)
-      return;
-    if (!slot.isColor || llvm::all_of(slot.value.terms, ofClass))
-      slot.value.constant = 0;
-    if (mayVary(op))
-      llvm::erase_if(slot.value.terms, ofClass);
-  });
-  if (auto vector = dyn_cast<pe::VectorOp>(op);
-      vector && carried == Carried::Numbers)
-    vector.getGuardMutable().clear();
-}
-
 Groups::Shape Merger::shapeOf(const RoutineParts &parts, Carried carried) {
   Groups::Shape shape;
   for (pe::RoutineOp part : parts) {
     const Places &its = placesOf(part);
     shape.emplace_back(cast<pe::RoutineOp>(part->clone()));
     shape.back()->getBody().walk(
-        [&](Operation *op) { makeShape(op, its, carried); });
+        [&](Operation *op) { its.makeShape(op, carried, pe::isClassScalar); });
   }
   return shape;
 }
@@ -382,41 +148,21 @@ Groups::Shape Merger::shapeOf(const RoutineParts &parts, Carried carried) {
 /// An argument for what differs, or one that another expression has already.
 std::optional<Written>
 Merger::planSlot(const Places &its, ArrayRef<const Slot *> slots, Plan &plan) {
-  Written written;
-  std::vector<int64_t> values;
-  for (const Slot *slot : slots)
-    values.push_back(slot->value.constant);
-  if (llvm::any_of(slots, [&](const Slot *slot) {
-        return slot->buffer != slots[0]->buffer;
-      })) {
-    const BufferPlace &first = its.of(slots[0]->buffer);
-    written.type = first.type;
-    written.begin = first.address;
-    for (const Slot *slot : slots) {
-      const BufferPlace &place = its.of(slot->buffer);
-      written.begin = std::min(written.begin, place.address);
-      written.end = std::max(written.end, place.end());
-    }
-    if (!its.canHold(first.kind, written.begin, written.end))
-      return std::nullopt;
-    const int64_t element = pe::elementBytes(written.type);
-    for (auto [slot, value] : llvm::zip_equal(slots, values)) {
-      const int64_t distance = its.of(slot->buffer).address - written.begin;
-      if (distance % element != 0)
-        return std::nullopt;
-      value += distance / element;
-    }
-  }
-  written.constant = *llvm::min_element(values);
-  for (int64_t &value : values) {
+  std::optional<Numbers> numbers = its.numbers(slots);
+  if (!numbers)
+    return std::nullopt;
+  Written written{*numbers, *llvm::min_element(numbers->values)};
+  if (slots[0]->isColor)
+    return written;
+  for (int64_t &value : numbers->values) {
     value -= written.constant;
     written.scale = std::gcd(written.scale, value);
   }
-  if (written.scale == 0 || slots[0]->isColor)
+  if (written.scale == 0)
     return written;
-  for (int64_t &value : values)
+  for (int64_t &value : numbers->values)
     value /= written.scale;
-  written.argument = plan.argument(std::move(values));
+  written.argument = plan.argument(std::move(numbers->values));
   return written;
 }
 
@@ -440,8 +186,9 @@ bool Merger::planPart(const Members &members, size_t part, Plan &plan) {
     }
     if (carried != Carried::Numbers)
       continue;
-    auto variants = llvm::map_to_vector(
-        all, [&](const auto &list) { return list[i].variant(); });
+    auto variants = llvm::map_to_vector(all, [&](const auto &list) {
+      return list[i].variant(pe::isClassScalar);
+    });
     for (size_t m = 1; m < members.size(); ++m) {
       if (llvm::is_contained(ArrayRef(variants).take_front(m), variants[m]))
         continue;
@@ -496,10 +243,12 @@ void Merger::write(const Members &members, size_t part, const Plan &plan) {
       visitSlots(op, [&](Slot &slot) {
         const Slot &kept = first.slots[s];
         const Written &written = together.slots[s++];
-        llvm::erase_if(slot.value.terms,
-                       [](const auto &term) { return !ofClass(term); });
+        auto varies = [](const auto &term) {
+          return !pe::isClassScalar(term.first);
+        };
+        llvm::erase_if(slot.value.terms, varies);
         llvm::copy_if(kept.value.terms, std::back_inserter(slot.value.terms),
-                      [](const auto &term) { return !ofClass(term); });
+                      varies);
         if (slot.isColor)
           return;
         slot.value.constant = written.constant;
@@ -507,9 +256,8 @@ void Merger::write(const Members &members, size_t part, const Plan &plan) {
           slot.value.terms.emplace_back(
               body.getArgument(before + written.argument), written.scale);
         if (!slot.buffer.empty())
-          slot.buffer = written.type ? its.around(kept.buffer, written.begin,
-                                                  written.end, written.type)
-                                     : kept.buffer;
+          slot.buffer = written.its.type ? its.around(kept.buffer, written.its)
+                                         : kept.buffer;
       });
     };
     OpBuilder builder(first.op);
@@ -634,5 +382,9 @@ Carried wsec::carriedIn(wse::ProgramOp source) {
 RoutineCalls wsec::mergeRoutines(wse::ProgramOp source, ClassSet &classes,
                                  std::vector<RoutineParts> &routines,
                                  Carried carried) {
-  return Merger(source, classes, carried).merge(routines);
+  RoutineCalls calls = Merger(source, classes, carried).merge(routines);
+  if (carried == Carried::Numbers)
+    for (const std::unique_ptr<ClassBuilder> &each : classes.all())
+      rollRepeats(source, *each);
+  return calls;
 }

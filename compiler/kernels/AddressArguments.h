@@ -26,7 +26,7 @@
 #ifndef COMPILER_KERNELS_ADDRESSARGUMENTS_H
 #define COMPILER_KERNELS_ADDRESSARGUMENTS_H
 
-#include "compiler/kernels/ProgramBuilder.h"
+#include "compiler/kernels/RoutineText.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -51,9 +51,6 @@ struct RoutineCall {
 /// By the name of a routine that was merged into another, or has become it.
 /// Looked up only.
 using RoutineCalls = llvm::DenseMap<mlir::StringAttr, RoutineCall>;
-
-/// What launches may carry: each has what those before it have, too.
-enum class Carried { StateAddresses, Addresses, Numbers };
 
 /// What those of a scheduled program do.
 Carried carriedIn(wse::ProgramOp source);
