@@ -200,17 +200,6 @@ FailureOr<CodeBytes> wsec::codeBytes(wse::ProgramOp scheduled) {
   const Carried carried = carriedIn(scheduled);
   const RoutineCalls calls = routines.merge(scheduled, classes, carried);
   CodeBytes code{mostCode(classes), std::nullopt};
-  if (const char *d = getenv("WSEC_DUMP")) { // TEMPORARY
-    std::error_code ec;
-    llvm::raw_fd_ostream os(d, ec);
-    OpPrintingFlags flags;
-    for (auto &each : classes.all())
-      for (auto r : each->peClass.getOps<pe::RoutineOp>()) {
-        os << "//ROUTINE " << r.getSymName() << " " << r.getLoc() << "\n";
-      }
-    dropped->print(os, flags);
-    os << "\n//BYTES " << mostCode(classes) << " first " << code.bytes << "\n";
-  }
   // As long as none is merged, all are there to be merged by address.
   if (carried == Carried::StateAddresses && calls.empty()) {
     routines.merge(scheduled, classes, Carried::Addresses);

@@ -18,6 +18,9 @@ static constexpr int64_t mostStages = 64, mostStageRows = 16,
 /// Kernels that are put on stages for their code, at most: which of them share
 /// one is asked for all pairs of cuts.
 static constexpr int64_t mostKernelsOfCode = 2000;
+/// PEs that could hold all code of those that then have it with numbers
+/// carried.
+static constexpr int64_t mostCodeOfNumbers = 2;
 /// Parts of a model that run side by side, each on a region of its own.
 static constexpr int64_t mostParts = 4;
 
@@ -220,9 +223,14 @@ static bool carryNumbers(const Situation &at, Step &to) {
   to.keepsError = true;
   to.plan.carryNumbers = true;
   to.plan.spreadCode = false; // and never again: its code of one is known
+  to.plan.littleScratch = false;
+  to.plan.scratch.clear();
+  to.plan.code = 0;
   to.plan.stages = 1;
   return at.noSram && !at.now.carryNumbers && !at.asked.resident && at.isFree &&
-         3 * code > at.outcome.usableBytes && !at.outcome.hasEntries;
+         3 * code > at.outcome.usableBytes &&
+         code < mostCodeOfNumbers * at.outcome.usableBytes &&
+         !at.outcome.hasEntries;
 }
 
 std::optional<Step> wsec::plan::nextPlan(const Constraints &plan,

@@ -77,8 +77,6 @@ PlanSearch::run(OwningOpRef<ModuleOp> &module,
     if (failed(result) && number < mostPlans) {
       describe(*module, outcome);
       step = nextPlan(now, outcome, asked);
-      if (getenv("WSEC_STEPS")) // TEMPORARY
-        llvm::errs() << "TRY " << now << " -> " << outcome.error() << " code " << outcome.code() << "\n";
     }
     if (!step) {
       if (tells)

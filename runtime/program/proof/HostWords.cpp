@@ -229,8 +229,7 @@ void LaunchWords::checkInChannel(const program::Channel &channel, size_t relay,
   const int64_t row = channel.row();
   if (!scalars.has(AxisScalars::Y, row))
     throw NotUnderstood{"a channel in a row without code"};
-  const int64_t taken =
-      scalars.value(turns, channel.begin(), row, op.turns);
+  const int64_t taken = scalars.value(turns, channel.begin(), row, op.turns);
   int64_t lines = 0, each = 0;
   do {
     if (left.next == left.end)
