@@ -72,7 +72,8 @@ std::string wsec::plan::parse(StringRef text, Constraints &constraints) {
       return ("'" + part +
               "' is no constraint: region=WxH, abreast=N, stages=N, "
               "stage-rows=N, code=N, spread-code, little-scratch, few-colors, "
-              "carry-numbers, keep-weights, clear-rows, where-faster and scratch=N:KERNEL are")
+              "carry-numbers, keep-weights, clear-rows, where-faster and "
+              "scratch=N:KERNEL are")
           .str();
   return "";
 }
