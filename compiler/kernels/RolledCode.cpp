@@ -148,8 +148,8 @@ std::optional<Repeat> Roller::best(ArrayRef<Operation *> ops) {
     size_t alike = 0; // as many before `end` are as those `length` before them
     for (size_t end = length; end < ops.size(); ++end) {
       alike = shapes[end] == shapes[end - length] ? alike + 1 : 0;
-      const size_t most_count = alike / length + 1;
-      for (size_t count = 2; count <= most_count; ++count) {
+      const size_t mostTurns = alike / length + 1;
+      for (size_t count = 2; count <= mostTurns; ++count) {
         const Repeat its{end + 1 - count * length, length, count};
         const int64_t words = gain(ops, its);
         if (words > most) {
