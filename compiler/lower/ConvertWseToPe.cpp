@@ -227,7 +227,7 @@ static void makeMainAnEntry(pe::ProgramOp program) {
 }
 
 /// Has launches of routines that were merged start the one that is left.
-static void carryAddresses(const RoutineCalls &calls, pe::ProgramOp program) {
+static void carryNumbers(const RoutineCalls &calls, pe::ProgramOp program) {
   const bool carries = llvm::any_of(
       calls, [](const auto &call) { return !call.second.carried.empty(); });
   if (carries && program.getOps<pe::EntryOp>().empty())
@@ -307,9 +307,8 @@ struct ConvertWseToPe final
               OpBuilder::atBlockEnd(callsOf(kernels.front(), shared)), routines,
               shared, classes)))
         return failure();
-    carryAddresses(
-        routines.mergeByAddress(source, classes, source.getAddressArguments()),
-        shared.program);
+    carryNumbers(routines.merge(source, classes, carriedIn(source)),
+                 shared.program);
     return success();
   }
 

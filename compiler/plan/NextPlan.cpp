@@ -18,6 +18,9 @@ static constexpr int64_t mostStages = 64, mostStageRows = 16,
 /// Kernels that are put on stages for their code, at most: which of them share
 /// one is asked for all pairs of cuts.
 static constexpr int64_t mostKernelsOfCode = 2000;
+/// PEs that could hold all code of those that then have it with numbers
+/// carried.
+static constexpr int64_t mostCodeOfNumbers = 2;
 /// Parts of a model that run side by side, each on a region of its own.
 static constexpr int64_t mostParts = 4;
 
@@ -193,6 +196,7 @@ static bool spreadCode(const Situation &at, Step &to) {
   to.note = "kernels on several regions";
   to.keepsError = true;
   to.plan.spreadCode = true;
+  to.plan.carryNumbers = false;
   to.plan.scratch.clear();
   to.plan.whereFaster = false;
   to.plan.abreast.assign(mostParts - 1, mostParts);
@@ -202,9 +206,10 @@ static bool spreadCode(const Situation &at, Step &to) {
   to.plan.stageRows = 1;
   const int64_t code = at.outcome.code(), bytes = at.outcome.usableBytes;
   const int64_t room = bytes - at.outcome.launch();
-  return at.noSram && 3 * code > bytes && code < mostStagesOfCode * room &&
-         !at.asked.region && !at.asked.codeTogether && at.isFree &&
-         !at.outcome.hasEntries && at.outcome.kernels <= mostKernelsOfCode;
+  return at.noSram && at.now.codeOfOne == 0 && 3 * code > bytes &&
+         code < mostStagesOfCode * room && !at.asked.region &&
+         !at.asked.codeTogether && at.isFree && !at.outcome.hasEntries &&
+         at.outcome.kernels <= mostKernelsOfCode;
 }
 
 /// Then with more room for it, as they have unlike shares, then one more.
@@ -219,16 +224,35 @@ static bool spreadFurther(const Situation &at, Step &to) {
   return at.now.stages < mostStagesOfCode;
 }
 
+/// At last less code, of launches that carry numbers, on one region: then
+/// kernels may have as much scratch as at first. Calls of entries with
+/// arguments would be too many to prove each.
+static bool carryNumbers(const Situation &at, Step &to) {
+  const int64_t code = std::max(at.outcome.code(), at.now.codeOfOne);
+  to.keepsError = true;
+  to.plan.carryNumbers = true;
+  to.plan.spreadCode = false; // and never again: its code of one is known
+  to.plan.littleScratch = false;
+  to.plan.scratch.clear();
+  to.plan.code = 0;
+  to.plan.stages = 1;
+  return at.noSram && !at.now.carryNumbers && !at.asked.resident && at.isFree &&
+         3 * code > at.outcome.usableBytes &&
+         code < mostCodeOfNumbers * at.outcome.usableBytes &&
+         !at.outcome.hasEntries;
+}
+
 std::optional<Step> wsec::plan::nextPlan(const Constraints &plan,
                                          const Outcome &outcome,
                                          const Asked &asked) {
   const Situation at = {plan, outcome, asked};
-  static constexpr Rule ofPlaces[] = {otherRows}, ofCode[] = {spreadFurther},
+  static constexpr Rule ofPlaces[] = {otherRows},
+                        ofCode[] = {spreadFurther, carryNumbers},
                         ofAll[] = {rowsForColors, fewerStages, scratchThatFits,
                                    roomForCode,   roomForGaps, weightsStream,
                                    fewerAbreast,  fewColors,   roomForLaunch,
                                    oneRegion,     halfTheRows, lessScratch,
-                                   littleScratch, spreadCode};
+                                   littleScratch, spreadCode,  carryNumbers};
   // Stages may have no place or no paths, as beside keep-outs.
   const bool isNarrow = !at.noSram && !at.noColors;
   if (outcome.shortages.empty() || (isNarrow && at.regions < 2))

@@ -25,6 +25,7 @@ static constexpr Flag flags[] = {
     {"spread-code", &Constraints::spreadCode},
     {"little-scratch", &Constraints::littleScratch},
     {"few-colors", &Constraints::fewColors},
+    {"carry-numbers", &Constraints::carryNumbers},
     {"keep-weights", &Constraints::keepWeights},
     {"clear-rows", &Constraints::clearRows},
     {"where-faster", &Constraints::whereFaster}};
@@ -71,7 +72,8 @@ std::string wsec::plan::parse(StringRef text, Constraints &constraints) {
       return ("'" + part +
               "' is no constraint: region=WxH, abreast=N, stages=N, "
               "stage-rows=N, code=N, spread-code, little-scratch, few-colors, "
-              "keep-weights, clear-rows, where-faster and scratch=N:KERNEL are")
+              "carry-numbers, keep-weights, clear-rows, where-faster and "
+              "scratch=N:KERNEL are")
           .str();
   return "";
 }

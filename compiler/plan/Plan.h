@@ -55,6 +55,9 @@ struct Constraints {
   /// Variants whose streams together ask for no more colors than there are,
   /// counted as if none could share one.
   bool fewColors = false;
+  /// Launches may carry all numbers in which routines differ, which makes the
+  /// least code.
+  bool carryNumbers = false;
   /// Weights that kernels can hold stay on the wafer, and stages are chosen for
   /// that.
   bool keepWeights = false;

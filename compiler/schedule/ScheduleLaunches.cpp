@@ -81,17 +81,22 @@ struct ScheduleLaunches final
       return program.emitError(error);
     // Few addresses make less code, and waste some room for buffers: what does
     // not fit so may fit where layers alone repeat them, or by first fit.
-    // Addresses that launches carry make the least code, and take cycles. By
-    // breadth leaves the smallest gaps and repeats few addresses: it is for
-    // those.
+    // Addresses that launches carry make less code, and take cycles; with other
+    // numbers, where the plan asks for these, the least. By breadth leaves the
+    // smallest gaps and repeats few addresses: it is for those.
     const std::vector<size_t> order = orderLaunches(*problem);
     Overflow overflow;
     Placer placers[] = {{byForm}, {byLayers}, {byBreadth}, {byFirstFit}};
-    for (bool carried : {false, true}) {
-      program.setAddressArguments(carried);
+    const bool asksForNumbers = program.getNumberArguments();
+    for (Carried carried :
+         {Carried::StateAddresses, Carried::Addresses, Carried::Numbers}) {
+      if (carried == Carried::Numbers && !asksForNumbers)
+        break;
+      program.setAddressArguments(carried != Carried::StateAddresses);
+      program.setNumberArguments(carried == Carried::Numbers);
       overflow = {};
       for (Placer &placer : placers) {
-        if (placer.solver == byBreadth && !carried)
+        if (placer.solver == byBreadth && carried == Carried::StateAddresses)
           continue;
         FailureOr<bool> fits =
             placeBehindCode(program, *problem, order, placer, overflow);
@@ -130,7 +135,7 @@ struct ScheduleLaunches final
                                          const std::vector<size_t> &order,
                                          Placer &placer, Overflow &overflow) {
     int64_t code = placer.carried.value_or(0);
-    if (!placer.carried || !program.getAddressArguments()) {
+    if (!placer.carried || carriedIn(program) != Carried::Addresses) {
       if (!placer.solver(program, problem, order, overflow))
         return false;
       // Now that all have an address, it is known how much code there is.

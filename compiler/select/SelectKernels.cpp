@@ -360,6 +360,7 @@ struct SelectKernelsPass
       parameter.erase();
     const ScratchLimits limits = this->limits();
     chooseVariants(program, limits, within.fewColors);
+    program.setNumberArguments(within.carryNumbers);
     if (limits.code || within.fewColors || within.littleScratch ||
         within.keepWeights || !within.scratch.empty())
       program.setSelectionAttr(wse::SelectionAttr::get(

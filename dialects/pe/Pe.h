@@ -200,6 +200,8 @@ std::vector<ScalarNode> scalarNodes(mlir::Block &block);
 ///   3 for one with a window; a computation, activate, block, unblock 1, a
 ///   load, store, if, control, clock or set_route 2.
 int64_t codeBytes(ClassOp op);
+/// Words of a statement or routine alone, without what is inside.
+int64_t codeWords(mlir::Operation *op);
 
 } // namespace wsec::pe
 

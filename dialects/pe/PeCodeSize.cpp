@@ -79,14 +79,15 @@ static int64_t operandWords(Attribute operand) {
   return fabric && fabric.getWindowTotal() ? 3 : 2;
 }
 
-// Words of an op alone, without what is inside.
-static int64_t codeWords(Operation *op) {
+int64_t wsec::pe::codeWords(Operation *op) {
   if (auto vector = dyn_cast<VectorOp>(op))
     return 2 + operandWords(vector.getDst()) + operandWords(vector.getAAttr()) +
            operandWords(vector.getBAttr());
   if (isa<ForOp>(op))
     return 3;
-  if (isa<RoutineOp, TaskOp, LoadOp, StoreOp, IfOp, BreakOp, ControlOp, ClockOp,
+  if (auto routine = dyn_cast<RoutineOp>(op))
+    return 2 + routine.getBody().getNumArguments();
+  if (isa<TaskOp, LoadOp, StoreOp, IfOp, BreakOp, ControlOp, ClockOp,
           SetRouteOp>(op))
     return 2;
   if (isa<AwaitOp, ComputeOp, ActivateOp, BlockOp, UnblockOp>(op))
@@ -125,7 +126,5 @@ int64_t wsec::pe::codeBytes(ClassOp op) {
     if (calls.insert({vector.getOpcode(), isHalf}).second)
       words += functionWords(vector.getOpcode()) / (isHalf ? 2 : 1);
   });
-  for (auto routine : op.getOps<RoutineOp>())
-    words += routine.getBody().getNumArguments();
   return 4 * words;
 }

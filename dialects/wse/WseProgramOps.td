@@ -32,6 +32,7 @@ def Wse_ProgramOp : Wse_Op<"program",
     scheduled program knows the SRAM of its fullest PE and the kernel to blame
     for it. With `address_arguments` kernels that do the same on other buffers share
     their code: launches carry the addresses. Without, that is so of states alone.
+    With `number_arguments` so do kernels that do the same other numbers of times.
 
     ```mlir
     wse.program @main state(selected) mesh(4x5) machine("wse2") {
@@ -67,7 +68,8 @@ def Wse_ProgramOp : Wse_Op<"program",
     OptionalAttr<Wse_SelectionAttr>:$selection,
     OptionalAttr<I64Attr>:$sram_peak,
     OptionalAttr<StrAttr>:$sram_owner,
-    UnitAttr:$address_arguments);
+    UnitAttr:$address_arguments,
+    UnitAttr:$number_arguments);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `state` `(` $state `)` `mesh` `(` custom<MeshExtents>($mesh) `)`

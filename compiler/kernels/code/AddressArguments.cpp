@@ -2,6 +2,7 @@
 
 #include "compiler/kernels/code/AddressArguments.h"
 
+#include "compiler/kernels/code/RolledCode.h"
 #include "runtime/program/Checker.h"
 
 #include "mlir/IR/OperationSupport.h"
@@ -33,132 +34,65 @@ llvm::hash_code wsec::hashOf(pe::RoutineOp routine) {
 
 namespace {
 
-//===----------------------------------------------------------------------===//
-// Operands in SRAM
-//===----------------------------------------------------------------------===//
+/// Routines that are to be one.
+using Members = llvm::SmallVector<RoutineParts>;
 
-/// What an instruction says of an operand in SRAM.
-struct Access {
-  FlatSymbolRefAttr buffer;
-  pe::AffineAttr offset;
-};
-
-/// Puts another access in place of each of a routine, in the order of the code.
-void rewriteAccesses(pe::RoutineOp routine,
-                     function_ref<Access(Operation *, Access)> rewrite) {
-  auto element = [&](auto op) {
-    const Access its = rewrite(op, {op.getBufferAttr(), op.getOffsetAttr()});
-    op.setBufferAttr(its.buffer);
-    op.setOffsetAttr(its.offset);
-  };
-  routine.getBody().walk([&](Operation *op) {
-    auto operand = [&](Attribute before) -> Attribute {
-      auto memory = dyn_cast_or_null<pe::MemoryAttr>(before);
-      if (!memory)
-        return before;
-      const Access its = rewrite(op, {memory.getBuffer(), memory.getOffset()});
-      return pe::MemoryAttr::get(op->getContext(), its.buffer, its.offset,
-                                 memory.getStrides());
-    };
-    if (auto vector = dyn_cast<pe::VectorOp>(op)) {
-      vector.setDstAttr(operand(vector.getDst()));
-      if (Attribute a = vector.getAAttr())
-        vector.setAAttr(operand(a));
-      if (Attribute b = vector.getBAttr())
-        vector.setBAttr(operand(b));
-    } else if (auto load = dyn_cast<pe::LoadOp>(op)) {
-      element(load);
-    } else if (auto store = dyn_cast<pe::StoreOp>(op)) {
-      element(store);
-    }
-  });
-}
-
-/// A buffer of a class: where it lies, and what may lie in its place.
-struct BufferPlace {
-  int64_t address = 0, bytes = 0;
-  Type type;
-  enum Kind { Passing, Resident, State } kind = Passing;
-
-  int64_t end() const { return address + bytes; }
-};
-
-/// The buffers of a class by name.
-class Places {
+/// Routines by what is equal in them, in the order of the first of each.
+class Groups {
 public:
-  Places(wse::ProgramOp source, ClassBuilder &its) : its(its) {
-    const Machine &region = its.machine;
-    llvm::SmallVector<BufferPlace> states;
-    for (wse::PersistentOp held : source.persistents())
-      if (isa<wse::StateOp>(*held) && held.getHeldAddress() &&
-          held.getHome().getAttr() == its.regionName)
-        states.push_back({*held.getHeldAddress(),
-                          held.getHeldBytes(region.width, region.height),
-                          held.getHeldType().getElementType()});
-    for (auto buffer : its.peClass.getOps<pe::BufferOp>())
-      if (buffer.getPersistent())
-        persistent[*buffer.getAddress()] =
-            *buffer.getAddress() + buffer.getBytes();
-    for (auto buffer : its.peClass.getOps<pe::BufferOp>()) {
-      BufferPlace place{int64_t(*buffer.getAddress()),
-                        int64_t(buffer.getBytes()), buffer.getType()};
-      auto next = persistent.upper_bound(place.address);
-      if (next != persistent.begin() && std::prev(next)->second > place.address)
-        place.kind = BufferPlace::Resident;
-      for (const BufferPlace &state : states)
-        if (state.address <= place.address && place.end() <= state.end())
-          place.kind = BufferPlace::State;
-      places[buffer.getSymName()] = place;
-    }
-  }
+  using Shape = llvm::SmallVector<OwningOpRef<pe::RoutineOp>, 1>;
 
-  const BufferPlace &of(FlatSymbolRefAttr buffer) const {
-    return places.find(buffer.getValue())->second;
+  /// The group of those with this shape, which is of classes as `parts` are.
+  size_t of(Shape shape, const RoutineParts &parts) {
+    llvm::hash_code hash = 0;
+    for (auto [part, its] : llvm::zip_equal(parts, shape))
+      hash = llvm::hash_combine(hash, hashOf(*its), part->getParentOp());
+    auto &candidates = byHash[hash];
+    for (size_t candidate : candidates)
+      if (isEqual(shapes[candidate], shape, firsts[candidate], parts))
+        return candidate;
+    candidates.push_back(shapes.size());
+    shapes.push_back(std::move(shape));
+    firsts.push_back(parts);
+    return shapes.size() - 1;
   }
-
-  /// Whether a buffer of these bytes has to do with what stays as those of this
-  /// kind have: it is the bytes of persistent ones, or has none of theirs.
-  bool canHold(BufferPlace::Kind kind, int64_t begin, int64_t end) const {
-    if (kind == BufferPlace::Passing)
-      return llvm::all_of(persistent, [&](const auto &held) {
-        return held.second <= begin || end <= held.first;
-      });
-    for (auto next = persistent.find(begin);
-         begin < end && next != persistent.end(); next = persistent.find(begin))
-      begin = next->second;
-    return begin == end;
-  }
-
-  /// A buffer from the first byte of all of these to the last.
-  FlatSymbolRefAttr around(FlatSymbolRefAttr first, int64_t begin, int64_t end,
-                           Type type) {
-    const std::string name = its.buffer((first.getValue() + "_and_more").str(),
-                                        begin, end - begin, type, "");
-    return FlatSymbolRefAttr::get(first.getContext(), name);
-  }
-
-  mlir::Operation *peClass() const { return its.peClass; }
 
 private:
-  ClassBuilder &its;
-  llvm::StringMap<BufferPlace> places;   // looked up only
-  std::map<int64_t, int64_t> persistent; // ends by beginnings
+  static bool isEqual(Shape &a, Shape &b, const RoutineParts &ofA,
+                      const RoutineParts &ofB) {
+    if (a.size() != b.size())
+      return false;
+    for (size_t i = 0; i < a.size(); ++i)
+      if (ofA[i]->getParentOp() != ofB[i]->getParentOp() ||
+          !doTheSame(*a[i], *b[i]))
+        return false;
+    return true;
+  }
+
+  std::deque<Shape> shapes;
+  std::vector<RoutineParts> firsts;
+  llvm::DenseMap<llvm::hash_code, llvm::SmallVector<size_t, 1>> byHash;
 };
 
-//===----------------------------------------------------------------------===//
-// Merging
-//===----------------------------------------------------------------------===//
+/// How an expression is written: an argument times `scale` behind `constant`.
+struct Written {
+  Numbers its;
+  int64_t constant = 0, scale = 0;
+  unsigned argument = 0;
+};
 
-/// Routines that are equal but for addresses. `shape` is the first of them with
-/// kinds and types in place of buffers.
-struct Group {
-  llvm::SmallVector<OwningOpRef<pe::RoutineOp>, 1> shape;
-  llvm::SmallVector<RoutineParts> members;
+/// How a statement is written.
+struct Together {
+  llvm::SmallVector<Written, 6> slots;
+  /// The first member with each variant but the first one, and the argument
+  /// that says whether it runs.
+  llvm::SmallVector<std::pair<size_t, unsigned>, 0> others;
 };
 
 class Merger {
 public:
-  Merger(wse::ProgramOp source, ClassSet &classes, bool all) : all(all) {
+  Merger(wse::ProgramOp source, ClassSet &classes, Carried carried)
+      : carried(carried) {
     for (const std::unique_ptr<ClassBuilder> &each : classes.all())
       places.emplace_back(source, *each);
   }
@@ -166,33 +100,30 @@ public:
   RoutineCalls merge(std::vector<RoutineParts> &routines);
 
 private:
-  /// For each operand whose address is one of several, which argument times how
-  /// many elements it lies behind the first, if it is not the same in all.
-  struct Placement {
-    FlatSymbolRefAttr buffer;
-    int64_t begin = 0, end = 0;
-    Type type;
-    unsigned argument = 0;
-    int64_t scale = 0;
-  };
   struct Plan {
-    std::vector<llvm::SmallVector<Placement>> placements; // of each part
-    std::map<std::vector<int64_t>, unsigned> arguments;   // by all their values
+    std::vector<std::vector<Together>> parts;
+    std::map<std::vector<int64_t>, unsigned> arguments; // by all their values
+    int64_t words = 0;                                  // of code
+
+    unsigned argument(std::vector<int64_t> values) {
+      return arguments.try_emplace(std::move(values), arguments.size())
+          .first->second;
+    }
   };
 
   Places &placesOf(pe::RoutineOp routine);
-  OwningOpRef<pe::RoutineOp> shapeOf(pe::RoutineOp routine);
-  Group &groupOf(const RoutineParts &parts);
-  llvm::SmallVector<FlatSymbolRefAttr> buffersOf(pe::RoutineOp routine);
-  bool plan(const Group &group, Plan &plan);
-  bool planPart(const Group &group, size_t part, Plan &plan);
-  void write(pe::RoutineOp routine, ArrayRef<Placement> placements,
-             unsigned arguments);
+  Groups::Shape shapeOf(const RoutineParts &parts, Carried carried);
+  std::vector<Members> grouped(llvm::ArrayRef<RoutineParts> routines);
+  std::vector<Members> byNumbers(std::vector<Members> groups);
+  std::optional<Plan> plan(const Members &members);
+  bool planPart(const Members &members, size_t part, Plan &plan);
+  std::optional<Written>
+  planSlot(const Places &its, llvm::ArrayRef<const Slot *> slots, Plan &plan);
+  int64_t wordsOf(const Members &members);
+  void write(const Members &members, size_t part, const Plan &plan);
 
-  const bool all;
+  const Carried carried;
   std::vector<Places> places;
-  std::deque<Group> groups;
-  llvm::DenseMap<llvm::hash_code, llvm::SmallVector<size_t, 1>> byHash;
 };
 
 } // namespace
@@ -203,160 +134,233 @@ Places &Merger::placesOf(pe::RoutineOp routine) {
   });
 }
 
-OwningOpRef<pe::RoutineOp> Merger::shapeOf(pe::RoutineOp routine) {
-  const Places &its = placesOf(routine);
-  OwningOpRef<pe::RoutineOp> shape(cast<pe::RoutineOp>(routine->clone()));
-  rewriteAccesses(*shape, [&](Operation *op, Access access) -> Access {
-    const BufferPlace &place = its.of(access.buffer);
-    if (!all && place.kind != BufferPlace::State)
-      return access;
-    std::string name;
-    llvm::raw_string_ostream(name) << int(place.kind) << " " << place.type;
-    return {FlatSymbolRefAttr::get(op->getContext(), name), access.offset};
-  });
+Groups::Shape Merger::shapeOf(const RoutineParts &parts, Carried carried) {
+  Groups::Shape shape;
+  for (pe::RoutineOp part : parts) {
+    const Places &its = placesOf(part);
+    shape.emplace_back(cast<pe::RoutineOp>(part->clone()));
+    shape.back()->getBody().walk(
+        [&](Operation *op) { its.makeShape(op, carried, pe::isClassScalar); });
+  }
   return shape;
 }
 
-Group &Merger::groupOf(const RoutineParts &parts) {
-  Group its;
-  llvm::hash_code hash = 0;
-  for (pe::RoutineOp part : parts) {
-    its.shape.push_back(shapeOf(part));
-    hash = llvm::hash_combine(hash, hashOf(*its.shape.back()),
-                              part->getParentOp());
+/// An argument for what differs, or one that another expression has already.
+std::optional<Written>
+Merger::planSlot(const Places &its, ArrayRef<const Slot *> slots, Plan &plan) {
+  std::optional<Numbers> numbers = its.numbers(slots);
+  if (!numbers)
+    return std::nullopt;
+  Written written{*numbers, *llvm::min_element(numbers->values)};
+  if (slots[0]->isColor)
+    return written;
+  for (int64_t &value : numbers->values) {
+    value -= written.constant;
+    written.scale = std::gcd(written.scale, value);
   }
-  auto &candidates = byHash[hash];
-  for (size_t candidate : candidates) {
-    const Group &known = groups[candidate];
-    bool equal = known.shape.size() == parts.size();
-    for (size_t i = 0; equal && i < parts.size(); ++i)
-      equal = known.members[0][i]->getParentOp() == parts[i]->getParentOp() &&
-              doTheSame(*known.shape[i], *its.shape[i]);
-    if (equal)
-      return groups[candidate];
-  }
-  candidates.push_back(groups.size());
-  groups.push_back(std::move(its));
-  return groups.back();
+  if (written.scale == 0)
+    return written;
+  for (int64_t &value : numbers->values)
+    value /= written.scale;
+  written.argument = plan.argument(std::move(numbers->values));
+  return written;
 }
 
-llvm::SmallVector<FlatSymbolRefAttr> Merger::buffersOf(pe::RoutineOp routine) {
-  llvm::SmallVector<FlatSymbolRefAttr> buffers;
-  rewriteAccesses(routine, [&](Operation *, Access access) {
-    buffers.push_back(access.buffer);
-    return access;
+bool Merger::planPart(const Members &members, size_t part, Plan &plan) {
+  const Places &its = placesOf(members[0][part]);
+  auto all = llvm::map_to_vector(members, [&](const RoutineParts &member) {
+    return statementsOf(member[part]);
   });
-  return buffers;
-}
-
-bool Merger::planPart(const Group &group, size_t part, Plan &plan) {
-  const Places &its = placesOf(group.members[0][part]);
-  auto lists =
-      llvm::map_to_vector(group.members, [&](const RoutineParts &member) {
-        return buffersOf(member[part]);
-      });
-  for (size_t i = 0; i < lists[0].size(); ++i) {
-    Placement &placement = plan.placements[part].emplace_back();
-    placement.buffer = lists[0][i];
-    if (llvm::all_of(lists,
-                     [&](const auto &list) { return list[i] == lists[0][i]; }))
-      continue;
-    const BufferPlace &first = its.of(lists[0][i]);
-    placement.type = first.type;
-    placement.begin = first.address;
-    placement.end = first.end();
-    for (const auto &list : lists) {
-      const BufferPlace &place = its.of(list[i]);
-      placement.begin = std::min(placement.begin, place.address);
-      placement.end = std::max(placement.end, place.end());
+  for (size_t i = 0; i < all[0].size(); ++i) {
+    Together &together = plan.parts[part].emplace_back();
+    plan.words += pe::codeWords(all[0][i].op);
+    for (size_t s = 0; s < all[0][i].slots.size(); ++s) {
+      auto written = planSlot(
+          its,
+          llvm::map_to_vector(
+              all, [&](const auto &list) { return &list[i].slots[s]; }),
+          plan);
+      if (!written)
+        return false;
+      together.slots.push_back(*written);
     }
-    std::vector<int64_t> distances;
-    int64_t step = 0;
-    for (const auto &list : lists) {
-      distances.push_back(its.of(list[i]).address - placement.begin);
-      step = std::gcd(step, distances.back());
-    }
-    const int64_t element = pe::elementBytes(placement.type);
-    if (step % element != 0 ||
-        !its.canHold(first.kind, placement.begin, placement.end))
-      return false;
-    if (step == 0)
+    if (carried != Carried::Numbers)
       continue;
-    for (int64_t &distance : distances)
-      distance /= step;
-    placement.scale = step / element;
-    placement.argument =
-        plan.arguments.try_emplace(distances, plan.arguments.size())
-            .first->second;
+    auto variants = llvm::map_to_vector(all, [&](const auto &list) {
+      return list[i].variant(pe::isClassScalar);
+    });
+    for (size_t m = 1; m < members.size(); ++m) {
+      if (llvm::is_contained(ArrayRef(variants).take_front(m), variants[m]))
+        continue;
+      std::vector<int64_t> runs;
+      for (const auto &variant : variants)
+        runs.push_back(variant == variants[m]);
+      together.others.emplace_back(m, plan.argument(std::move(runs)));
+      plan.words += 2 + pe::codeWords(all[m][i].op); // behind a branch
+    }
   }
+  plan.words += pe::codeWords(members[0][part]);
   return true;
 }
 
-bool Merger::plan(const Group &group, Plan &plan) {
-  const size_t parts = group.shape.size();
-  plan.placements.resize(parts);
+std::optional<Merger::Plan> Merger::plan(const Members &members) {
+  Plan plan;
+  const size_t parts = members[0].size();
+  plan.parts.resize(parts);
   for (size_t part = 0; part < parts; ++part)
-    if (!planPart(group, part, plan))
-      return false;
-  pe::RoutineOp first = group.members[0][0];
-  return first.getBody().getNumArguments() + plan.arguments.size() <=
-         runtime::largestArgumentList;
+    if (!planPart(members, part, plan))
+      return std::nullopt;
+  plan.words += int64_t(parts * plan.arguments.size());
+  pe::RoutineOp first = members[0][0];
+  if (first.getBody().getNumArguments() + plan.arguments.size() >
+      runtime::largestArgumentList)
+    return std::nullopt;
+  return plan;
 }
 
-void Merger::write(pe::RoutineOp routine, ArrayRef<Placement> placements,
-                   unsigned arguments) {
+void Merger::write(const Members &members, size_t part, const Plan &plan) {
+  pe::RoutineOp routine = members[0][part];
   Places &its = placesOf(routine);
   Block &body = routine.getBody().front();
   const unsigned before = body.getNumArguments();
-  for (unsigned i = 0; i < arguments; ++i)
+  for (size_t i = 0; i < plan.arguments.size(); ++i)
     body.addArgument(pe::ScalarType::get(routine.getContext()),
                      routine.getLoc());
-  rewriteAccesses(routine, [&](Operation *op, Access access) -> Access {
-    const Placement placement = placements.front();
-    placements = placements.drop_front();
-    if (!placement.type)
-      return access;
-    FlatSymbolRefAttr buffer = its.around(placement.buffer, placement.begin,
-                                          placement.end, placement.type);
-    if (!placement.scale)
-      return {buffer, access.offset};
-    MutableOperandRange values =
-        isa<pe::VectorOp>(op) ? cast<pe::VectorOp>(op).getValuesMutable()
-        : isa<pe::LoadOp>(op) ? cast<pe::LoadOp>(op).getValuesMutable()
-                              : cast<pe::StoreOp>(op).getValuesMutable();
-    SmallVector<int64_t> numbers(access.offset.getValues()),
-        scales(access.offset.getScales());
-    numbers.push_back(values.size());
-    scales.push_back(placement.scale);
-    values.append(body.getArgument(before + placement.argument));
-    return {buffer,
-            pe::AffineAttr::get(op->getContext(), access.offset.getConstant(),
-                                numbers, scales)};
-  });
+  const std::vector<Statement> statements = statementsOf(routine);
+  std::vector<std::vector<Statement>> others; // of members with variants
+  auto statementOf = [&](size_t member, size_t i) -> Operation * {
+    others.resize(members.size());
+    if (others[member].empty())
+      others[member] = statementsOf(members[member][part]);
+    return others[member][i].op;
+  };
+  for (size_t i = 0; i < statements.size(); ++i) {
+    const Statement &first = statements[i];
+    const Together &together = plan.parts[part][i];
+    // Its own scalars, and variables of the routine that stays.
+    auto writeSlots = [&](Operation *op) {
+      size_t s = 0;
+      visitSlots(op, [&](Slot &slot) {
+        const Slot &kept = first.slots[s];
+        const Written &written = together.slots[s++];
+        auto varies = [](const auto &term) {
+          return !pe::isClassScalar(term.first);
+        };
+        llvm::erase_if(slot.value.terms, varies);
+        llvm::copy_if(kept.value.terms, std::back_inserter(slot.value.terms),
+                      varies);
+        if (slot.isColor)
+          return;
+        slot.value.constant = written.constant;
+        if (written.scale)
+          slot.value.terms.emplace_back(
+              body.getArgument(before + written.argument), written.scale);
+        if (!slot.buffer.empty())
+          slot.buffer = written.its.type ? its.around(kept.buffer, written.its)
+                                         : kept.buffer;
+      });
+    };
+    OpBuilder builder(first.op);
+    for (auto [member, argument] : together.others) {
+      pe::AffineEncoder encoder(builder.getContext());
+      const pe::AffineAttr condition =
+          encoder.encode(pe::Affine(body.getArgument(before + argument)));
+      auto branch = pe::IfOp::create(builder, first.op->getLoc(),
+                                     encoder.getValues(), condition);
+      builder.setInsertionPointToStart(&branch.getThen().emplaceBlock());
+      writeSlots(builder.clone(*statementOf(member, i)));
+      builder.setInsertionPointToStart(&branch.getOtherwise().emplaceBlock());
+    }
+    if (!together.others.empty())
+      first.op->moveBefore(builder.getInsertionBlock(),
+                           builder.getInsertionPoint());
+    writeSlots(first.op);
+  }
+}
+
+/// Those that are equal but for addresses.
+std::vector<Members> Merger::grouped(ArrayRef<RoutineParts> routines) {
+  const Carried addresses = std::min(carried, Carried::Addresses);
+  Groups groups;
+  std::vector<Members> members;
+  for (const RoutineParts &parts : routines) {
+    const size_t its = groups.of(shapeOf(parts, addresses), parts);
+    members.resize(std::max(members.size(), its + 1));
+    members[its].push_back(parts);
+  }
+  return members;
+}
+
+/// Words of code of routines that were to be one, or that of which could not.
+int64_t Merger::wordsOf(const Members &members) {
+  int64_t words = 0;
+  for (const RoutineParts &member : members)
+    for (pe::RoutineOp part : member)
+      part->walk([&](Operation *op) { words += pe::codeWords(op); });
+  return words;
+}
+
+/// Of these, those that differ in numbers together, where it is less code.
+std::vector<Members> Merger::byNumbers(std::vector<Members> groups) {
+  Groups shapes;
+  struct Cluster {
+    Members members;
+    int64_t words;
+    size_t shape;
+  };
+  std::vector<Cluster> clusters;
+  auto add = [&](Members members) {
+    const std::optional<Plan> alone = plan(members);
+    Cluster its{std::move(members), 0, 0};
+    its.words = alone ? alone->words : wordsOf(its.members);
+    its.shape =
+        shapes.of(shapeOf(its.members[0], Carried::Numbers), its.members[0]);
+    for (Cluster &known : clusters) {
+      if (known.shape != its.shape)
+        continue;
+      Members both = known.members;
+      both.append(its.members);
+      if (const std::optional<Plan> together = plan(both);
+          together && together->words < known.words + its.words) {
+        known.members = std::move(both);
+        known.words = together->words;
+        return;
+      }
+    }
+    clusters.push_back(std::move(its));
+  };
+  for (Members &members : groups)
+    add(std::move(members));
+  std::vector<Members> together;
+  for (Cluster &its : clusters)
+    together.push_back(std::move(its.members));
+  return together;
 }
 
 RoutineCalls Merger::merge(std::vector<RoutineParts> &routines) {
-  for (const RoutineParts &parts : routines)
-    groupOf(parts).members.push_back(parts);
+  std::vector<Members> groups = grouped(routines);
+  if (carried == Carried::Numbers)
+    groups = byNumbers(std::move(groups));
   RoutineCalls calls;
   llvm::DenseSet<Operation *> merged; // looked up only
-  for (const Group &group : groups) {
-    Plan plan;
-    if (group.members.size() < 2 || !this->plan(group, plan))
+  for (const Members &members : groups) {
+    if (members.size() < 2)
       continue;
-    RoutineParts kept = group.members.front();
-    for (auto [m, member] : llvm::enumerate(group.members)) {
+    const std::optional<Plan> plan = this->plan(members);
+    if (!plan)
+      continue;
+    for (auto [m, member] : llvm::enumerate(members)) {
       pe::RoutineOp first = member.front();
       RoutineCall &call = calls[first.getSymNameAttr()];
-      call.routine = kept.front().getSymNameAttr();
-      call.carried.resize(plan.arguments.size());
-      for (const auto &[values, argument] : plan.arguments)
+      call.routine = pe::RoutineOp(members[0].front()).getSymNameAttr();
+      call.carried.resize(plan->arguments.size());
+      for (const auto &[values, argument] : plan->arguments)
         call.carried[argument] = values[m];
       if (m > 0)
         merged.insert(first);
     }
-    for (auto [part, placements] : llvm::zip_equal(kept, plan.placements))
-      write(part, placements, plan.arguments.size());
+    for (size_t part = 0; part < members[0].size(); ++part)
+      write(members, part, *plan);
   }
   llvm::erase_if(routines, [&](RoutineParts &parts) {
     if (!merged.contains(parts.front()))
@@ -368,8 +372,19 @@ RoutineCalls Merger::merge(std::vector<RoutineParts> &routines) {
   return calls;
 }
 
-RoutineCalls wsec::mergeByAddress(wse::ProgramOp source, ClassSet &classes,
-                                  std::vector<RoutineParts> &routines,
-                                  bool all) {
-  return Merger(source, classes, all).merge(routines);
+Carried wsec::carriedIn(wse::ProgramOp source) {
+  if (source.getNumberArguments())
+    return Carried::Numbers;
+  return source.getAddressArguments() ? Carried::Addresses
+                                      : Carried::StateAddresses;
+}
+
+RoutineCalls wsec::mergeRoutines(wse::ProgramOp source, ClassSet &classes,
+                                 std::vector<RoutineParts> &routines,
+                                 Carried carried) {
+  RoutineCalls calls = Merger(source, classes, carried).merge(routines);
+  if (carried == Carried::Numbers)
+    for (const std::unique_ptr<ClassBuilder> &each : classes.all())
+      rollRepeats(source, *each);
+  return calls;
 }

@@ -9,11 +9,24 @@
 //
 //   routine @a(%to) { vector mov @tensor_4288_and_more[%to * 16, ..] = .. }
 //   launch @a(0), launch @a(1)
+//
+// So do those that differ in other numbers, where launches may carry these.
+// Where a statement differs in scalars of the PE, an argument says which one
+// runs:
+//
+//   routine @a { for %i < 26 { .. } vector mov @x[0, ..] = 0.0 over (%size) }
+//   routine @b { for %i < 6 { .. } vector mov @x[0, ..] = 0.0 over (%other) }
+//
+//   routine @a(%turns, %isB) {
+//     for %i < %turns * 20 + 6 { .. }
+//     if %isB { .. over (%other) } else { .. over (%size) }
+//   }
+//   launch @a(1, 0), launch @a(0, 1)
 
 #ifndef COMPILER_KERNELS_CODE_ADDRESSARGUMENTS_H
 #define COMPILER_KERNELS_CODE_ADDRESSARGUMENTS_H
 
-#include "compiler/kernels/code/ProgramBuilder.h"
+#include "compiler/kernels/code/RoutineText.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -39,14 +52,17 @@ struct RoutineCall {
 /// Looked up only.
 using RoutineCalls = llvm::DenseMap<mlir::StringAttr, RoutineCall>;
 
-/// Merges those of `routines` that are equal but for addresses, of states, or
-/// with `all` of any buffers. An address is an argument that a launch carries:
-/// one cycle a launch for each, and one for each operand that it places, each
-/// time an instruction runs. Addresses that differ in proportion are one
-/// argument. The first of those that are equal stays, the others are erased;
-/// `routines` lists what is left.
-RoutineCalls mergeByAddress(wse::ProgramOp source, ClassSet &classes,
-                            std::vector<RoutineParts> &routines, bool all);
+/// What those of a scheduled program do.
+Carried carriedIn(wse::ProgramOp source);
+
+/// Merges those of `routines` that are equal but for what launches may carry.
+/// It is one cycle a launch for each argument, and one for each operand or
+/// extent that it changes, each time an instruction runs. Numbers that differ
+/// in proportion are one argument. The first of those that are equal stays, the
+/// others are erased; `routines` lists what is left.
+RoutineCalls mergeRoutines(wse::ProgramOp source, ClassSet &classes,
+                           std::vector<RoutineParts> &routines,
+                           Carried carried);
 
 } // namespace wsec
 

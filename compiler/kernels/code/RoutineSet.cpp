@@ -85,9 +85,9 @@ RoutineSet::write(wse::KernelOp kernel,
   return name;
 }
 
-RoutineCalls RoutineSet::mergeByAddress(wse::ProgramOp source,
-                                        ClassSet &classes, bool all) {
-  return wsec::mergeByAddress(source, classes, routines, all);
+RoutineCalls RoutineSet::merge(wse::ProgramOp source, ClassSet &classes,
+                               Carried carried) {
+  return mergeRoutines(source, classes, routines, carried);
 }
 
 SmallVector<std::unique_ptr<RoutineBuilder>>
@@ -197,12 +197,12 @@ FailureOr<CodeBytes> wsec::codeBytes(wse::ProgramOp scheduled) {
               routineBuilders(kernel, classes, shared.freshSymbol("routine")))))
         return failure();
     }
-  const bool all = scheduled.getAddressArguments();
-  const RoutineCalls calls = routines.mergeByAddress(scheduled, classes, all);
+  const Carried carried = carriedIn(scheduled);
+  const RoutineCalls calls = routines.merge(scheduled, classes, carried);
   CodeBytes code{mostCode(classes), std::nullopt};
-  // As long as none is merged, all are there to be merged with `all`.
-  if (!all && calls.empty()) {
-    routines.mergeByAddress(scheduled, classes, /*all=*/true);
+  // As long as none is merged, all are there to be merged by address.
+  if (carried == Carried::StateAddresses && calls.empty()) {
+    routines.merge(scheduled, classes, Carried::Addresses);
     code.carried = mostCode(classes);
   }
   return code;

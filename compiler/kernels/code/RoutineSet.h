@@ -26,11 +26,10 @@ public:
   write(wse::KernelOp kernel,
         llvm::ArrayRef<std::unique_ptr<RoutineBuilder>> code);
 
-  /// Behind all writes: makes one of those that are equal but for addresses of
-  /// states, or, with `all`, of any buffers. What launches of the routines that
-  /// this concerns start in place of them.
-  RoutineCalls mergeByAddress(wse::ProgramOp source, ClassSet &classes,
-                              bool all);
+  /// Behind all writes: makes one of those that are equal but for what launches
+  /// may carry. What launches of the routines that this concerns start in place
+  /// of them.
+  RoutineCalls merge(wse::ProgramOp source, ClassSet &classes, Carried carried);
 
 private:
   RoutineParts findOrInsert(const RoutineParts &parts);

@@ -229,7 +229,7 @@ void LaunchWords::checkInChannel(const program::Channel &channel, size_t relay,
   const int64_t row = channel.row();
   if (!scalars.has(AxisScalars::Y, row))
     throw NotUnderstood{"a channel in a row without code"};
-  const int64_t taken = scalars.value(turns, channel.begin(), row);
+  const int64_t taken = scalars.value(turns, channel.begin(), row, op.turns);
   int64_t lines = 0, each = 0;
   do {
     if (left.next == left.end)
@@ -264,7 +264,7 @@ void LaunchWords::checkInChannel(const program::Channel &channel, size_t relay,
         !runsAt(op.guards, op.turns, scalars, x, row) ||
         wordsOf(op, *op.in, scalars, x, row) !=
             countable(std::max<int64_t>(0, lines), each) ||
-        (each > 0 && scalars.value(turns, x, row) != lines))
+        (each > 0 && scalars.value(turns, x, row, op.turns) != lines))
       throw NotUnderstood{"a channel brings other words than column " +
                           std::to_string(x) + " takes"};
   }

@@ -80,8 +80,8 @@ TEST(NextPlanTest, sramIsTriedWithItsCodeThenWithLittleScratch) {
 TEST(NextPlanTest, muchCodeGoesOnSeveralRegions) {
   Outcome outcome = shortOf(Lack::Sram, 20000);
   std::vector<std::string> plans = plansFor(outcome, {});
-  // Two to six, for each of which one region came of it.
-  ASSERT_EQ(plans.size(), 7u);
+  // Two to six, for each of which one region came of it, then numbers.
+  ASSERT_EQ(plans.size(), 10u);
   EXPECT_EQ(plans[2], std::string("kernels on several regions: it lacks|") +
                           any +
                           ",stages=2,stage-rows=1,code=20000,spread-code,"
@@ -179,8 +179,33 @@ TEST(NextPlanTest, codeOfATrialStaysOnOneRegion) {
   Asked asked;
   asked.codeTogether = true;
   const auto plans = plansFor(shortOf(Lack::Sram, 20000), asked);
-  ASSERT_EQ(plans.size(), 2u);
-  EXPECT_EQ(plans[1].find("spread-code"), std::string::npos);
+  ASSERT_EQ(plans.size(), 5u);
+  for (const std::string &plan : plans)
+    EXPECT_EQ(plan.find("spread-code"), std::string::npos) << plan;
+}
+
+TEST(NextPlanTest, launchesCarryNumbersAtLast) {
+  Outcome outcome = shortOf(Lack::Sram, 20000);
+  Asked asked;
+  asked.region = true;
+  const std::vector<std::string> plans = plansFor(outcome, asked);
+  // With the room and the scratch of the first plan, then with less again.
+  ASSERT_EQ(plans.size(), 5u);
+  EXPECT_NE(plans[2].find("code=0,carry-numbers"), std::string::npos)
+      << plans[2];
+  EXPECT_NE(plans[4].find("little-scratch,carry-numbers"), std::string::npos)
+      << plans[4];
+  // After several regions on one again; these are not tried once more.
+  const std::vector<std::string> later = plansFor(outcome, {});
+  for (size_t i = 7; i < later.size(); ++i) {
+    EXPECT_NE(later[i].find("carry-numbers"), std::string::npos) << later[i];
+    EXPECT_EQ(later[i].find("spread-code"), std::string::npos) << later[i];
+  }
+  // Not of much more code than a PE holds, of little, or of entries.
+  EXPECT_EQ(plansFor(shortOf(Lack::Sram, 80000), asked).size(), 1u);
+  EXPECT_EQ(plansFor(shortOf(Lack::Sram, 13333), asked).size(), 2u);
+  outcome.hasEntries = true;
+  EXPECT_EQ(plansFor(outcome, asked).size(), 2u);
 }
 
 TEST(NextPlanTest, codeThatNoPlanHoldsEndsTheSearch) {
@@ -195,9 +220,9 @@ TEST(NextPlanTest, codeThatNoPlanHoldsEndsTheSearch) {
 TEST(NextPlanTest, regionsDoNotHelpALaunchThatTakesAllOfAPE) {
   Outcome outcome = shortOf(Lack::Sram, 20000);
   outcome.shortages[0].launch = 37000; // beside a sixth of the code
-  EXPECT_EQ(plansFor(outcome, {}).size(), 2u);
+  EXPECT_EQ(plansFor(outcome, {}).size(), 5u);
   outcome.shortages[0].launch = 36000;
-  EXPECT_EQ(plansFor(outcome, {}).size(), 7u);
+  EXPECT_EQ(plansFor(outcome, {}).size(), 10u);
 }
 
 TEST(NextPlanTest, entriesStayOnOneRegion) {
