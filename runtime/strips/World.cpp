@@ -341,10 +341,11 @@ double World::exitPerWord(size_t launch, int row, int color) const {
   auto found = exitWords.find({launch, row});
   if (found == exitWords.end() || !found->second.count(color))
     return 0;
-  double all = 0;
+  const uint64_t own = found->second.at(color);
+  double turns = 0;
   for (const auto &[other, words] : found->second)
-    all += double(words);
-  return all / double(found->second.at(color));
+    turns += double(std::min(words, own));
+  return turns / double(own);
 }
 
 const Links &World::links(const Strip &strip, int color) {
