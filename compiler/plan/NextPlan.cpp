@@ -196,7 +196,6 @@ static bool spreadCode(const Situation &at, Step &to) {
   to.note = "kernels on several regions";
   to.keepsError = true;
   to.plan.spreadCode = true;
-  to.plan.carryNumbers = false;
   to.plan.scratch.clear();
   to.plan.whereFaster = false;
   to.plan.abreast.assign(mostParts - 1, mostParts);
@@ -206,10 +205,10 @@ static bool spreadCode(const Situation &at, Step &to) {
   to.plan.stageRows = 1;
   const int64_t code = at.outcome.code(), bytes = at.outcome.usableBytes;
   const int64_t room = bytes - at.outcome.launch();
-  return at.noSram && at.now.codeOfOne == 0 && 3 * code > bytes &&
-         code < mostStagesOfCode * room && !at.asked.region &&
-         !at.asked.codeTogether && at.isFree && !at.outcome.hasEntries &&
-         at.outcome.kernels <= mostKernelsOfCode;
+  return at.noSram && !at.now.carryNumbers && at.now.codeOfOne == 0 &&
+         3 * code > bytes && code < mostStagesOfCode * room &&
+         !at.asked.region && !at.asked.codeTogether && at.isFree &&
+         !at.outcome.hasEntries && at.outcome.kernels <= mostKernelsOfCode;
 }
 
 /// Then with more room for it, as they have unlike shares, then one more.

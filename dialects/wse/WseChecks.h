@@ -53,6 +53,9 @@ llvm::LogicalResult verifyEntry(MatmulOp op, EntryAttr entry);
 llvm::LogicalResult verifyVector(mlir::Operation *op, llvm::StringRef what,
                                  WeightAttr vector, int64_t features);
 
+/// Bands of an attention, or its gradient, that rows bring keys in: two or
+/// three, of all scores.
+llvm::LogicalResult verifyBands(mlir::Operation *op, bool fewScores);
 /// Features of an operand are not replicated over the columns.
 llvm::LogicalResult verifySplitColumns(mlir::Operation *op, mlir::Value value);
 

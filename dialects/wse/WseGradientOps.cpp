@@ -67,8 +67,10 @@ LogicalResult AttentionGradientOp::verify() {
             << getAttended().getType(),
         getAttended());
   // (C4)
-  return onnx::verifyGradientTerms(*this, getTerms(), query.getTokens(),
-                                   key.getTokens());
+  if (failed(onnx::verifyGradientTerms(*this, getTerms(), query.getTokens(),
+                                       key.getTokens())))
+    return failure();
+  return verifyBands(*this, getFewScores());
 }
 
 LogicalResult NormGradientOp::verify() {

@@ -261,6 +261,18 @@ LogicalResult AttentionOp::verify() {
              << fit
              << ", with values of the size of keys; leave out 'wse.stored'";
   }
+  return verifyBands(*this, getFewScores());
+}
+
+LogicalResult wsec::wse::verifyBands(Operation *op, bool fewScores) {
+  Attribute asked = op->getAttr(bandsAttrName);
+  auto bands = dyn_cast_or_null<IntegerAttr>(asked);
+  if (asked &&
+      (!bands || bands.getInt() < 2 || bands.getInt() > 3 || fewScores))
+    return op->emitOpError("has keys in ")
+           << asked << " bands of rows" << (fewScores ? ", of few scores" : "")
+           << ", expected 2 or 3 of all scores; leave out '" << bandsAttrName
+           << "'";
   return success();
 }
 

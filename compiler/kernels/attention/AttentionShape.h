@@ -143,9 +143,9 @@ struct AttentionShape {
   void arrange(int64_t most) {
     tokens = std::max<int64_t>(1, most / channels / rows());
     bands = 1;
-    // Heads and rounds are of whole words.
+    // Heads and rounds are of whole words; bands are of keys.
     if ((pairing == Pairing::Features && (headSize % 2 || valueSize % 2)) ||
-        (pairing == Pairing::Channels && tokens == 1))
+        (pairing == Pairing::Channels && (tokens == 1 || of.inBands)))
       pairing = Pairing::None;
     tokens -= tokens % tokensOfWord();
     rounds = keys * channels <= most ? 0 : keys / rows() / tokens;

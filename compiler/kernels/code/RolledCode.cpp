@@ -212,26 +212,28 @@ void Roller::write(ArrayRef<Operation *> ops, Repeat its) {
     ops[its.first + i]->erase();
 }
 
+/// Most loops of a block in one another.
+static size_t loopDepthOf(Block &block) {
+  size_t most = 0;
+  for (Operation &op : block)
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        most = std::max(most, isa<pe::ForOp>(op) + loopDepthOf(inner));
+  return most;
+}
+
 /// Of loops in it first.
 void Roller::roll(Block &block, size_t depth) {
-  size_t inner = 0; // loops in one another
-  block.walk([&](pe::ForOp loop) {
-    size_t its = 0;
-    for (Operation *op = loop; op->getBlock() != &block; op = op->getParentOp())
-      its += isa<pe::ForOp>(op);
-    inner = std::max(inner, its + 1);
-  });
   for (Operation &op : block)
     if (auto loop = dyn_cast<pe::ForOp>(op))
       roll(loop.getBody().front(), depth + 1);
-  while (depth + inner + 1 < runtime::largestLoopDepth) {
+  while (depth + loopDepthOf(block) + 1 < runtime::largestLoopDepth) {
     const SmallVector<Operation *> ops = llvm::map_to_vector(
         block, [](Operation &op) -> Operation * { return &op; });
     const std::optional<Repeat> its = best(ops);
     if (!its)
       return;
     write(ops, *its);
-    ++inner;
   }
 }
 

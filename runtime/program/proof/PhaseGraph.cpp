@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/proof/PhaseGraph.h"
+#include "runtime/program/proof/Behaviours.h"
 #include "runtime/program/proof/PhaseGroup.h"
 
 #include <algorithm>
@@ -34,15 +35,6 @@ private:
   std::vector<size_t> nodes;
   size_t sorted = 0; // so many
 };
-
-/// An event in PEs of one kind.
-struct Happening {
-  bool happens = false;
-  int64_t in = -1, out = -1; ///< colors of an op
-
-  auto operator<=>(const Happening &) const = default;
-};
-using Behaviour = std::vector<Happening>;
 
 /// What the ops of microthreads do with their words, in any PE.
 enum Receivers : unsigned { Phases = 1, Microthreads = 2 };
@@ -94,7 +86,6 @@ private:
   void noteHost(size_t op);
   void checkGroup(size_t op);
   void walkAll();
-  std::set<Behaviour> behaviours() const;
   void sort(); ///< or name a cycle
   std::string nodeName(size_t node) const;
   [[noreturn]] void nameCycle(const std::vector<size_t> &missing) const;
@@ -291,84 +282,13 @@ void PhaseGraph::checkGroup(size_t first) {
 }
 
 //===----------------------------------------------------------------------===//
-// Behaviours
+// Walks
 //===----------------------------------------------------------------------===//
-
-/// Which events happen in a PE, for each kind of PE; perhaps for some that do
-/// not exist.
-std::set<Behaviour> PhaseGraph::behaviours() const {
-  std::set<int> atoms;
-  std::map<int, size_t> pinned; // guards that hold in one row of a column
-  auto collect = [&](const std::vector<int> &guards, const LoopTurns &turns) {
-    for (int guard : guards)
-      if (scalars.axes(guard) == (AxisScalars::X | AxisScalars::Y) &&
-          scalars.pinnedRow(guard) >= 0)
-        pinned.try_emplace(guard, pinned.size());
-      else if (int head = scalars.deniedHead(guard); head >= 0)
-        pinned.try_emplace(head, pinned.size());
-      else
-        scalars.atoms(guard, atoms);
-    scalars.atoms(turns, atoms);
-  };
-  auto guardsOf = [&](const FabricEvent &event) -> const std::vector<int> & {
-    return event.awaits ? event.guards : op(event.op).guards;
-  };
-  auto turnsOf = [&](const FabricEvent &event) -> const LoopTurns & {
-    return event.awaits ? event.turns : op(event.op).turns;
-  };
-  for (const FabricEvent &event : routine.events)
-    collect(guardsOf(event), turnsOf(event));
-  for (const FabricOp &that : routine.ops)
-    for (const program::Operand *operand : {that.in, that.out})
-      if (operand)
-        scalars.atoms(*operand->color(), atoms);
-  const auto &xs = scalars.kinds(atoms, AxisScalars::X).representative;
-  const auto &ys = scalars.kinds(atoms, AxisScalars::Y).representative;
-  constexpr size_t mostKinds = 1 << 14, mostHappenings = 1 << 24;
-  const size_t kinds = xs.size() * ys.size()
-                       << std::min<size_t>(5, pinned.size());
-  if (pinned.size() > 4 || kinds > mostKinds ||
-      kinds * routine.events.size() > mostHappenings)
-    throw NotUnderstood{"too many kinds of PEs"};
-  std::set<Behaviour> result;
-  Behaviour behaviour(routine.events.size());
-  auto fill = [&](size_t i, int64_t x, int64_t y, size_t bits) {
-    const FabricEvent &event = routine.events[i];
-    Happening &here = behaviour[i] = {};
-    std::vector<int> rest;
-    for (int guard : guardsOf(event))
-      if (auto at = pinned.find(guard); at != pinned.end()) {
-        if (!(bits >> at->second & 1))
-          return;
-      } else if (int head = scalars.deniedHead(guard); head >= 0) {
-        if (bits >> pinned.at(head) & 1)
-          return;
-      } else {
-        rest.push_back(guard);
-      }
-    here.happens = runsAt(rest, turnsOf(event), scalars, x, y);
-    if (!here.happens || event.awaits)
-      return;
-    if (const program::Operand *in = op(event.op).in)
-      here.in = scalars.value(*in->color(), x, y);
-    if (const program::Operand *out = op(event.op).out)
-      here.out = scalars.value(*out->color(), x, y);
-  };
-  for (int64_t x : xs)
-    for (int64_t y : ys)
-      for (size_t bits = 0; bits >> pinned.size() == 0; ++bits) {
-        for (size_t i = 0; i < behaviour.size(); ++i)
-          fill(i, x, y, bits);
-        scalars.steps += int64_t(behaviour.size());
-        result.insert(behaviour);
-      }
-  return result;
-}
 
 void PhaseGraph::walkAll() {
   for (size_t launch = 1; launch < launchCount(); ++launch)
     before(launchNode(launch - 1), launchNode(launch));
-  for (const Behaviour &behaviour : behaviours()) {
+  for (const Behaviour &behaviour : behavioursOf(routine, scalars)) {
     Walk walk(*this);
     size_t launch = 0;
     for (size_t i = 0; i < behaviour.size(); ++i) {

@@ -65,6 +65,7 @@ class AttentionCases:
         if not stepped:  # bands that bring all their keys; burst is 1.4 % fast
             self.attend("4x175", 1, 500, 500, 2, 4, "causal", "attention-few-scores-bands", 2, few=True)
         self.attend("4x250", 1, 260, 260, 2, 4, "causal", "attention-two-bands", 2, bands=2)
+        self.attend("4x60", 1, 250, 250, 2, 4, "causal", "attention-three-bands-of-several-keys", 2, bands=3)
         self.attend("2x241", 1, 241, 241, 2, 1, "plain", "attention-tall")
         # More keys than a buffer takes of all own features.
         self.attend("4x8", 1, 200, 200, 2, 50, "causal", "attention-slices-2-columns", 2)

@@ -1226,6 +1226,17 @@ wse.program @attention_c6 state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 #heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
+wse.program @attention_bands state(selected) mesh(1x5) machine("wse2") {
+  region @r shape(1x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
+  // expected-error@below {{has keys in 4 : i64 bands of rows, expected 2 or 3 of all scores; leave out 'wse.bands'}}
+  %y = attention %x, %x, %x heads(2) scale(1.0) on @r {wse.bands = 4} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
+}
+
+// -----
+
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
 wse.program @attention_c6_heads state(selected) mesh(1x5) machine("wse2") {
   region @r shape(1x5)
   input @x : tensor<6x6xf32>
