@@ -126,6 +126,7 @@ plan::Trial PlanTrials::run(const plan::TrainingPlan &by,
   search.keepCodeTogether(false);
   plan::Trial trial = readTrial(*module, fits);
   trial.isBroken = !fits && search.shortages().empty();
+  trial.carries = search.plan().carryNumbers;
   trial.why = fits ? "" : said.last();
   for (const plan::Shortage &its : search.shortages())
     trial.asked = std::max(trial.asked, its.code + its.launch);

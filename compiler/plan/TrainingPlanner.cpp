@@ -90,7 +90,7 @@ const Trial &TrainingPlanner::consider(const TrainingPlan &plan) {
 const Considered *TrainingPlanner::best() const {
   const Considered *best = nullptr;
   for (const Considered &its : considered)
-    if (its.its.fits && (!best || its.its.cycles < best->its.cycles))
+    if (its.its.fits && (!best || isBetter(its.its, best->its)))
       best = &its;
   return best;
 }
@@ -261,7 +261,8 @@ bool TrainingPlanner::run() {
   llvm::sort(considered, [&](const Considered &a, const Considered &b) {
     const auto rank = [&](const Considered &its) {
       return std::tuple(!its.its.fits, isNone && its.plan != base,
-                        its.its.cycles, its.plan.text());
+                        its.its.fits && its.its.carries, its.its.cycles,
+                        its.plan.text());
     };
     return rank(a) < rank(b);
   });

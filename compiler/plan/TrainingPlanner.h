@@ -21,6 +21,9 @@ namespace wsec::plan {
 struct Trial {
   bool fits = false;
   bool isBroken = false; ///< failed, and not for a lack of room
+  /// Launches carry numbers, which costs cycles that no prediction has: only
+  /// where nothing else fits.
+  bool carries = false;
   double cycles = 0;     ///< of a call; if it does not fit, at least
   int64_t sramBytes = 0; ///< of a PE at the peak; if it fits
   int64_t sramLimit = 0;
@@ -31,6 +34,11 @@ struct Trial {
   /// Whether kernels make gradients of attentions, and of norms.
   bool attentions = false, norms = false;
 };
+
+/// Whether the first is to be preferred, if both fit.
+inline bool isBetter(const Trial &a, const Trial &b) {
+  return a.carries != b.carries ? b.carries : a.cycles < b.cycles;
+}
 
 /// A plan that was looked at.
 struct Considered {
