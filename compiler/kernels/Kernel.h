@@ -145,8 +145,8 @@ struct Offer {
   /// Whether it has code of its own where another offer shares that of kernels
   /// of its kind.
   bool addsCode = false;
-  /// Whether it has a color that no other kernel asks for, and is left out
-  /// where streams ask for more than there are.
+  /// Whether it has a color that it could do without, and is left out where
+  /// streams ask for more than there are, unless other kernels ask for it too.
   bool addsColor = false;
 
   /// A variant that does not apply to an operation costs infinitely much.

@@ -291,8 +291,10 @@ void wsec::plan::print(llvm::ArrayRef<Considered> plans,
   if (plans.empty())
     return;
   const Considered &chosen = plans.front();
-  const auto fitting =
-      llvm::count_if(plans, [](const Considered &its) { return its.its.fits; });
+  // Those that carry numbers may take fewer cycles than the chosen one.
+  const auto fitting = llvm::count_if(plans, [&](const Considered &its) {
+    return its.its.fits && its.its.carries == chosen.its.carries;
+  });
   os << "  training       " << chosen.plan.text() << "\n    "
      << llvm::format("%12.0f cycles, %5lld bytes of SRAM", chosen.its.cycles,
                      static_cast<long long>(chosen.its.sramBytes))
@@ -310,6 +312,8 @@ void wsec::plan::print(llvm::ArrayRef<Considered> plans,
                          static_cast<long long>(other.its.sramBytes));
     else
       os << "at least, and too little SRAM";
+    if (other.its.fits && other.its.carries && !chosen.its.carries)
+      os << " where launches carry numbers";
     os << ": " << differences(other.plan, chosen.plan) << "\n";
   }
 }

@@ -59,7 +59,9 @@ Carried carriedIn(wse::ProgramOp source);
 /// It is one cycle a launch for each argument, and one for each operand or
 /// extent that it changes, each time an instruction runs. Numbers that differ
 /// in proportion are one argument. The first of those that are equal stays, the
-/// others are erased; `routines` lists what is left.
+/// others are erased; `routines` lists what is left. Where numbers are carried,
+/// what a routine repeats becomes a loop, in those that nothing is merged with,
+/// too.
 RoutineCalls mergeRoutines(wse::ProgramOp source, ClassSet &classes,
                            std::vector<RoutineParts> &routines,
                            Carried carried);

@@ -18,6 +18,7 @@ struct Model {
   int64_t elements = 0; ///< bytes of a layer that their functions make
   int64_t most = 0;     ///< layers that were tried at once
   int64_t trials = 0;
+  bool carries = false; ///< where attention is a kernel, launches carry numbers
 
   Trial operator()(const TrainingPlan &plan, int64_t few) {
     ++trials;
@@ -26,6 +27,7 @@ struct Model {
     trial.layer = 2;
     trial.layers = layers;
     trial.attentions = plan.attention == "kernel";
+    trial.carries = carries && trial.attentions;
     const int64_t count = few ? std::min(few, layers) : layers;
     most = std::max(most, count);
     const auto depth = double(count);
@@ -163,6 +165,15 @@ TEST(TrainingPlanner, KernelsGiveWay) {
   Model model(24, 3000);
   const std::string plan = chosen(model);
   EXPECT_NE(plan.find("attention=products"), std::string::npos) << plan;
+}
+
+TEST(TrainingPlanner, LaunchesCarryNumbersOnlyWhereNothingElseFits) {
+  Model model(4, 48000);
+  model.carries = true;
+  const std::string plan = chosen(model);
+  EXPECT_NE(plan.find("attention=products"), std::string::npos) << plan;
+  EXPECT_NE(chosen(model, "auto,attention=kernel").find("attention=kernel"),
+            std::string::npos);
 }
 
 TEST(TrainingPlanner, WhatIsAskedForIsDone) {
