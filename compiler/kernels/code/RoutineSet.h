@@ -27,8 +27,8 @@ public:
         llvm::ArrayRef<std::unique_ptr<RoutineBuilder>> code);
 
   /// Behind all writes: makes one of those that are equal but for what launches
-  /// may carry, and, if these are numbers, loops of what any repeats. What launches of the routines that this concerns start in place
-  /// of them.
+  /// may carry, and, if these are numbers, loops of what any repeats. What
+  /// launches of the routines that this concerns start in place of them.
   RoutineCalls merge(wse::ProgramOp source, ClassSet &classes, Carried carried);
 
 private:
