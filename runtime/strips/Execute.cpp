@@ -476,6 +476,33 @@ void PreparedNest::prefetch(const float *a, const float *b, bool aNew,
       __builtin_prefetch(factors + i * next.a + at, 0, 2);
 }
 
+std::array<std::pair<ptrdiff_t, ptrdiff_t>, 3> PreparedNest::reaches() const {
+  std::array<std::pair<ptrdiff_t, ptrdiff_t>, 3> result{
+      {{0, 1}, {0, 1}, {0, 1}}};
+  auto add = [&](const Dimension &d) {
+    const ptrdiff_t strides[] = {d.dst, d.a, d.b};
+    for (size_t i = 0; i < 3; ++i) {
+      const ptrdiff_t last = ptrdiff_t(d.extent - 1) * strides[i];
+      (last < 0 ? result[i].first : result[i].second) += last;
+    }
+  };
+  for (const Dimension &d : outer)
+    add(d);
+  for (const Dimension &d : {inner, row, second, block})
+    add(d);
+  if (isProduct())
+    add({columns, 1, 0, 1});
+  // Halves of a word lie side by side or apart.
+  if (!types.floats())
+    for (auto &[begin, end] : result) {
+      (apart < 0 ? begin : end) += apart;
+      ++end;
+    }
+  if (swapped)
+    std::swap(result[1], result[2]);
+  return result;
+}
+
 size_t PreparedNest::hash() const {
   size_t result = size_t(op) * 8 + size_t(form);
   auto mix = [&](size_t value) {

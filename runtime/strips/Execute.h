@@ -131,6 +131,10 @@ public:
   std::optional<PreparedNest> repeated(const Dimension &times, const float *dst,
                                        const float *a, const float *b) const;
 
+  /// Floats [first, second) that destination and sources reach, from where
+  /// they begin.
+  std::array<std::pair<ptrdiff_t, ptrdiff_t>, 3> reaches() const;
+
   /// How many terms each sum has.
   size_t terms() const { return inner.extent * second.extent; }
 
@@ -144,6 +148,8 @@ public:
   /// another width.
   bool moves() const { return op == program::Opcode::Mov && !types.noWrap; }
   bool isProduct() const { return form == Form::Products; }
+  /// Whether some numbers are refused.
+  bool checks() const { return types.checks(op); }
   /// Whether memory is to be asked for what it reads.
   bool asks() const { return isProduct() || form == Form::Widen; }
   /// Whether there are no elements.

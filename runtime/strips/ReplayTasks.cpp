@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The plan of a replay: tasks, what they wait for, and who executes them when.
+#include "runtime/strips/OperationOrder.h"
 #include "runtime/strips/Replay.h"
 
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
-#include <span>
 #include <utility>
 
 namespace wsec::runtime {
@@ -32,108 +33,6 @@ double estimateCost(const Recording &recording, const Operation &operation) {
   return recording.nests[operation.index].estimateNanoseconds();
 }
 
-using ChannelKey = std::pair<uint32_t, uint32_t>; ///< stream, channel
-
-/// Of words that are taken or stored.
-ChannelKey channelOf(const Recording &recording, const Operation &operation) {
-  const Recording::View &view = recording.views[operation.index];
-  return {view.stream, view.channel};
-}
-
-/// What operations must wait for: those of other actors, and takes.
-class Dependencies {
-public:
-  explicit Dependencies(const Recording &recording)
-      : recording(recording), resources(recording.buffers.size()) {
-    begins.reserve(recording.operations.size() + 1);
-    for (uint32_t i = 0; i < recording.operations.size(); ++i) {
-      begins.push_back(uint32_t(list.size()));
-      note(i);
-    }
-    begins.push_back(uint32_t(list.size()));
-  }
-
-  std::span<const uint32_t> of(uint32_t operation) const {
-    return {list.data() + begins[operation],
-            list.data() + begins[operation + 1]};
-  }
-
-private:
-  static constexpr uint32_t none = UINT32_MAX;
-  /// What must be used in the order of the recording: a buffer, a channel that
-  /// is stored to, a tensor that is stored and taken in the same call.
-  struct Resource {
-    uint32_t writer = none;
-    std::vector<uint32_t> readers; ///< since it was written
-  };
-
-  /// Whether one is certain to come behind the other without being told.
-  bool follows(uint32_t before, uint32_t after) const {
-    const Operation &x = recording.operations[before],
-                    &y = recording.operations[after];
-    return x.kind != Kind::Next && y.kind != Kind::Next && x.actor == y.actor;
-  }
-
-  void after(uint32_t operation, uint32_t other) {
-    if (other != none && other != operation && !follows(other, operation) &&
-        std::find(list.begin() + begins[operation], list.end(), other) ==
-            list.end())
-      list.push_back(other);
-  }
-
-  void read(uint32_t operation, Resource &resource) {
-    after(operation, resource.writer);
-    for (uint32_t &reader : resource.readers)
-      if (reader == operation || follows(reader, operation)) {
-        reader = operation;
-        return;
-      }
-    resource.readers.push_back(operation);
-  }
-
-  void write(uint32_t operation, Resource &resource) {
-    after(operation, resource.writer);
-    for (uint32_t reader : resource.readers)
-      after(operation, reader);
-    resource.readers.clear();
-    resource.writer = operation;
-  }
-
-  /// Memory that moves is used in the order of all of it.
-  Resource &resourceOf(Recording::BufferId buffer) {
-    const Buffer &its = recording.buffers[buffer];
-    return resources[its.kind == Buffer::Kind::Moving
-                         ? recording.movings[its.viewIndex].area
-                         : buffer];
-  }
-
-  void note(uint32_t index) {
-    const Operation &operation = recording.operations[index];
-    forEachSource(recording, operation, [&](const Recording::Operand &source) {
-      if (recording.buffers[source.buffer].kind >= Buffer::Kind::Sram)
-        read(index, resourceOf(source.buffer));
-    });
-    if (operation.dst.buffer != Recording::nothing)
-      write(index, resourceOf(operation.dst.buffer));
-    if (operation.kind != Kind::Next && operation.kind != Kind::Store)
-      return;
-    const ChannelKey channel = channelOf(recording, operation);
-    if (operation.kind == Kind::Store)
-      write(index, stored[channel]);
-    for (uint32_t tensor : recording.passing[channel.first])
-      if (operation.kind == Kind::Next)
-        read(index, passing[tensor]);
-      else
-        write(index, passing[tensor]);
-  }
-
-  const Recording &recording;
-  std::vector<Resource> resources;      ///< buffers
-  std::map<uint32_t, Resource> passing; ///< tensors
-  std::map<ChannelKey, Resource> stored;
-  std::vector<uint32_t> list, begins; ///< those of an operation side by side
-};
-
 /// Cuts the operations into tasks. An actor goes on until it needs what another
 /// has not done yet or its task is long enough, so that it finds its SRAM in
 /// the cache: in the recording actors take turns much more often. Words are
@@ -146,7 +45,10 @@ public:
       : longest(workers > 1 ? 15e3 : 60e3), recording(recording),
         constant(constant), before(recording),
         taskOf(recording.operations.size(), none),
-        uses(recording.views.size()) {}
+        uses(recording.views.size()) {
+    if (workers > 1)
+      delays.emplace(recording);
+  }
 
   std::vector<ReplayTask> make() {
     fillQueues();
@@ -185,8 +87,12 @@ private:
     std::vector<uint32_t> operations;
     size_t done = 0;
     bool isAwake = false;
-    uint32_t last = none;          ///< of its tasks
-    std::vector<uint32_t> waiting; ///< actors that need what it does
+    uint32_t last = none; ///< of its tasks
+    /// Actors that need what it does, and the operation.
+    std::vector<std::pair<uint32_t, uint32_t>> waiting;
+    /// Operations that were put off, with the number of its tasks then.
+    std::vector<std::pair<uint32_t, unsigned>> late;
+    unsigned tasks = 0;
   };
   struct Channel {
     std::vector<uint32_t> waiting; ///< Next operations
@@ -197,6 +103,8 @@ private:
   /// others do not wait for its end; who is alone goes on for as long as words
   /// stay in the cache.
   const double longest;
+  /// Short enough to be done before others are woken.
+  static constexpr double shortest = 2e3;
   /// Words that were taken and are still to be used, in bytes.
   static constexpr uint64_t mostTaken = 1 << 26;
 
@@ -272,31 +180,48 @@ private:
     Actor &actor = actors[index];
     const size_t begin = actor.done;
     uint32_t missing = none;
-    bool waits = false;
+    bool waits = false, started = false, awaited = false;
     size_t joined = 0; // Products before the last one that it is run with.
     for (; actor.done < actor.operations.size(); ++actor.done) {
       const uint32_t next = actor.operations[actor.done];
+      if (delays && delays->allowed(next) && missingFor(next) == none) {
+        actor.late.push_back({next, actor.tasks});
+        continue;
+      }
       missing = missingFor(next);
       waits = missing == none && !fits(next, mostTaken) &&
-              !(last && actor.done == begin);
+              !(last && !started);
       if (missing != none || waits)
         break;
-      joined = actor.done > begin && joins(next, joined) ? joined + 1 : 0;
-      if (actor.done == begin)
+      joined = started && joins(next, joined) ? joined + 1 : 0;
+      if (!std::exchange(started, true))
         startTask(index);
-      else if (tasks.back().cost >= longest && joined == 0)
+      else if ((tasks.back().cost >= longest && joined == 0) ||
+               (awaited && costOf(next) > shortest))
         break;
+      addLate(actor, next);
       takeViews(next);
       add(next);
+      awaited |=
+          delays &&
+          std::any_of(actor.waiting.begin(), actor.waiting.end(),
+                      [&](const auto &other) { return other.second == next; });
     }
     if (missing != none)
-      actors[recording.operations[missing].actor].waiting.push_back(index);
+      actors[recording.operations[missing].actor].waiting.push_back(
+          {index, missing});
     else if (waits)
       held.emplace(actor.operations[actor.done], index);
     else if (actor.done < actor.operations.size())
       wake(index, false);
+    else if (!actor.late.empty()) {
+      if (!started)
+        startTask(index);
+      for (const auto &[operation, task] : std::exchange(actor.late, {}))
+        add(operation);
+    }
     if (actor.done > begin)
-      for (uint32_t other : std::exchange(actor.waiting, {}))
+      for (const auto &[other, operation] : std::exchange(actor.waiting, {}))
         wake(other);
   }
 
@@ -305,6 +230,24 @@ private:
     tasks.push_back({{}, {}, 0, actor});
     after(std::exchange(actors[actor].last, uint32_t(tasks.size() - 1)));
     after(std::exchange(follows, none));
+    ++actors[actor].tasks;
+  }
+
+  /// Of what an actor has put off, what the next operation must come behind,
+  /// and what has been put off for long.
+  void addLate(Actor &actor, uint32_t next) {
+    constexpr unsigned longest = 3; // tasks
+    size_t count = actor.late.size();
+    while (count > 0 && actor.late[count - 1].second + longest > actor.tasks &&
+           !delays->inTheWay(actor.late[count - 1].first, next))
+      --count;
+    for (size_t i = 0; i < count; ++i)
+      add(actor.late[i].first);
+    actor.late.erase(actor.late.begin(), actor.late.begin() + ptrdiff_t(count));
+  }
+
+  double costOf(uint32_t operation) const {
+    return estimateCost(recording, recording.operations[operation]);
   }
 
   /// What has to be done by another actor first, if anything.
@@ -380,7 +323,7 @@ private:
     ReplayTask &task = tasks.back();
     task.operations.push_back(index);
     if (!makesConstant(index))
-      task.cost += estimateCost(recording, recording.operations[index]);
+      task.cost += costOf(index);
     taskOf[index] = uint32_t(tasks.size() - 1);
     if (recording.operations[index].kind == Kind::Next &&
         uses[recording.operations[index].index] > 0)
@@ -409,6 +352,7 @@ private:
   const Recording &recording;
   const ConstantWords *const constant; ///< or null
   const Dependencies before;
+  std::optional<Delays> delays; ///< none: for one worker
   std::vector<uint32_t> taskOf; ///< of operations
   std::vector<Actor> actors;
   std::deque<uint32_t> awake;
