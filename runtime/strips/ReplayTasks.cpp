@@ -189,8 +189,7 @@ private:
         continue;
       }
       missing = missingFor(next);
-      waits = missing == none && !fits(next, mostTaken) &&
-              !(last && !started);
+      waits = missing == none && !fits(next, mostTaken) && !(last && !started);
       if (missing != none || waits)
         break;
       joined = started && joins(next, joined) ? joined + 1 : 0;
