@@ -124,37 +124,38 @@ bool Delays::allowed(uint32_t index) const {
   return brings && stays;
 }
 
-/// What an operation writes, and behind it what it reads.
-std::vector<Delays::Range> Delays::rangesOf(uint32_t index) const {
+Delays::Ranges Delays::rangesOf(uint32_t index) const {
   const Operation &operation = recording.operations[index];
   const bool known =
       operation.kind == Operation::Kind::Compute && !operation.parts;
   std::array<std::pair<ptrdiff_t, ptrdiff_t>, 3> reaches;
   if (known)
     reaches = recording.nests[operation.index].reaches();
-  std::vector<Range> result;
-  auto add = [&](const Recording::Operand &its) {
+  auto range = [&](const Recording::Operand &its, size_t operand) -> Range {
     const Recording::BufferId buffer = bufferOf(recording, its);
-    Range range = {buffer, std::numeric_limits<ptrdiff_t>::min(),
-                   std::numeric_limits<ptrdiff_t>::max()};
-    if (known && buffer == its.buffer) {
-      const auto [begin, end] = reaches[result.size()];
-      range = {buffer, its.offset + begin, its.offset + end};
-    }
-    result.push_back(range);
+    if (known && buffer == its.buffer)
+      return {buffer, its.offset + reaches[operand].first,
+              its.offset + reaches[operand].second};
+    return {buffer, std::numeric_limits<ptrdiff_t>::min(),
+            std::numeric_limits<ptrdiff_t>::max()};
   };
-  add(operation.dst);
-  forEachSource(recording, operation, add);
+  Ranges result{range(operation.dst, 0),
+                {range(operation.a, 1), range(operation.b, 2)}};
+  if (!known)
+    forEachSource(recording, operation, [&](const Recording::Operand &source) {
+      result.more.push_back(range(source, 1));
+    });
   return result;
 }
 
-bool Delays::inTheWay(uint32_t late, uint32_t next) const {
-  const std::vector<Range> first = rangesOf(late), second = rangesOf(next);
-  for (size_t i = 0; i < first.size(); ++i)
-    for (size_t j = 0; j < second.size(); ++j)
-      if ((i == 0 || j == 0) && first[i].overlaps(second[j]))
-        return true;
-  return false;
+bool Delays::Ranges::keepOrder(const Ranges &other) const {
+  auto uses = [](const Ranges &its, const Range &written) {
+    auto overlaps = [&](const Range &range) { return range.overlaps(written); };
+    return overlaps(its.written) ||
+           std::any_of(its.read.begin(), its.read.end(), overlaps) ||
+           std::any_of(its.more.begin(), its.more.end(), overlaps);
+  };
+  return uses(*this, other.written) || uses(other, written);
 }
 
 } // namespace wsec::runtime

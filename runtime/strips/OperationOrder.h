@@ -7,6 +7,7 @@
 
 #include "runtime/strips/Recording.h"
 
+#include <array>
 #include <map>
 #include <span>
 #include <utility>
@@ -64,10 +65,26 @@ class Delays {
 public:
   explicit Delays(const Recording &recording);
 
+  /// Floats [begin, end) of a buffer.
+  struct Range {
+    Recording::BufferId buffer = Recording::nothing;
+    ptrdiff_t begin = 0, end = 0;
+    bool overlaps(const Range &other) const {
+      return buffer != Recording::nothing && buffer == other.buffer &&
+             begin < other.end && other.begin < end;
+    }
+  };
+  /// What an operation writes, and what it reads.
+  struct Ranges {
+    Range written;
+    std::array<Range, 2> read;
+    std::vector<Range> more = {}; ///< that it reads, of several parts
+    /// Whether one has to come before the other.
+    bool keepOrder(const Ranges &other) const;
+  };
+
   bool allowed(uint32_t operation) const;
-  /// Whether an operation that was put off has to be done before another one
-  /// of its actor.
-  bool inTheWay(uint32_t late, uint32_t next) const;
+  Ranges rangesOf(uint32_t operation) const;
 
 private:
   static constexpr uint32_t none = UINT32_MAX;
@@ -77,16 +94,6 @@ private:
     bool shared = false;
     uint32_t written = 0;
   };
-  /// Floats [begin, end) of a buffer.
-  struct Range {
-    Recording::BufferId buffer;
-    ptrdiff_t begin, end;
-    bool overlaps(const Range &other) const {
-      return buffer != Recording::nothing && buffer == other.buffer &&
-             begin < other.end && other.begin < end;
-    }
-  };
-  std::vector<Range> rangesOf(uint32_t operation) const;
   const Recording &recording;
   std::vector<Accesses> accesses; ///< by buffer
 };

@@ -83,6 +83,12 @@ public:
 
 private:
   static constexpr uint32_t none = UINT32_MAX;
+  /// An operation that was put off when its actor had so many tasks.
+  struct Late {
+    uint32_t operation;
+    unsigned tasks;
+    Delays::Ranges ranges;
+  };
   struct Actor {
     std::vector<uint32_t> operations;
     size_t done = 0;
@@ -90,9 +96,8 @@ private:
     uint32_t last = none; ///< of its tasks
     /// Actors that need what it does, and the operation.
     std::vector<std::pair<uint32_t, uint32_t>> waiting;
-    /// Operations that were put off, with the number of its tasks then.
-    std::vector<std::pair<uint32_t, unsigned>> late;
-    unsigned tasks = 0;
+    std::vector<Late> late;
+    unsigned tasks = 0; ///< how many
   };
   struct Channel {
     std::vector<uint32_t> waiting; ///< Next operations
@@ -185,7 +190,7 @@ private:
     for (; actor.done < actor.operations.size(); ++actor.done) {
       const uint32_t next = actor.operations[actor.done];
       if (delays && delays->allowed(next) && missingFor(next) == none) {
-        actor.late.push_back({next, actor.tasks});
+        actor.late.push_back({next, actor.tasks, delays->rangesOf(next)});
         continue;
       }
       missing = missingFor(next);
@@ -216,8 +221,8 @@ private:
     else if (!actor.late.empty()) {
       if (!started)
         startTask(index);
-      for (const auto &[operation, task] : std::exchange(actor.late, {}))
-        add(operation);
+      for (const Late &its : std::exchange(actor.late, {}))
+        add(its.operation);
     }
     if (actor.done > begin)
       for (const auto &[other, operation] : std::exchange(actor.waiting, {}))
@@ -236,13 +241,19 @@ private:
   /// and what has been put off for long.
   void addLate(Actor &actor, uint32_t next) {
     constexpr unsigned longest = 3; // tasks
-    size_t count = actor.late.size();
-    while (count > 0 && actor.late[count - 1].second + longest > actor.tasks &&
-           !delays->inTheWay(actor.late[count - 1].first, next))
-      --count;
-    for (size_t i = 0; i < count; ++i)
-      add(actor.late[i].first);
-    actor.late.erase(actor.late.begin(), actor.late.begin() + ptrdiff_t(count));
+    if (actor.late.empty())
+      return;
+    const Delays::Ranges ranges = delays->rangesOf(next);
+    const auto stays =
+        std::find_if(actor.late.rbegin(), actor.late.rend(),
+                     [&](const Late &its) {
+                       return its.tasks + longest <= actor.tasks ||
+                              its.ranges.keepOrder(ranges);
+                     })
+            .base();
+    std::for_each(actor.late.begin(), stays,
+                  [&](const Late &its) { add(its.operation); });
+    actor.late.erase(actor.late.begin(), stays);
   }
 
   double costOf(uint32_t operation) const {
