@@ -58,9 +58,8 @@ struct GradientShape {
     return (exchanges ? ofPart() * pitch : 0) +
            (takesTurns() ? 2 : 1) * block * own;
   }
-  /// Whether words of a block leave no sooner than chains take: who is at their
-  /// far end then has time for a block. Strips counts rows as one, and so
-  /// blocks that are shorter as long as chains.
+  /// Whether words of a block take an exit no less than a chain of all rows.
+  /// Engines with one clock for a row count shorter blocks as long as that.
   bool outlastsChains() const;
   /// Words of the exit that has most of them on a lane.
   int64_t mostWords(const StreamPattern &lane) const {
