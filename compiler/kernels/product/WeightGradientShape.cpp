@@ -5,6 +5,7 @@
 #include "compiler/machine/Tiling.h"
 
 #include <limits>
+#include <tuple>
 
 using namespace mlir;
 
@@ -12,7 +13,8 @@ namespace wsec {
 
 GradientShape::GradientShape(RankedTensorType keptType,
                              RankedTensorType castType, const Machine &machine,
-                             int variant, ColumnExits::Where where)
+                             int variant, ColumnExits::Where where,
+                             int64_t most)
     : machine(machine), kept(Layout::of(keptType, machine.height)),
       exits(kept, machine, where, variant & TwoLanes),
       lines(castType.getShape().back()),
@@ -23,7 +25,6 @@ GradientShape::GradientShape(RankedTensorType keptType,
   if (exchanges && lines * pitch > castWords &&
       ofColumn * machine.width == lines)
     parts = ofColumn;
-  const int64_t most = variant & SmallBlocks ? smallWords : blockWords;
   for (int64_t size = 2; size <= ofPart() && size * own <= most; ++size)
     if (ofPart() % size == 0)
       block = size;
@@ -33,10 +34,30 @@ GradientShape GradientShape::of(Value keptValue, Value castValue,
                                 const Machine &machine, int variant) {
   auto kept = cast<RankedTensorType>(keptValue.getType());
   auto moved = cast<RankedTensorType>(castValue.getType());
-  GradientShape south(kept, moved, machine, variant,
-                      ColumnExits::SouthOfTokens);
-  GradientShape any(kept, moved, machine, variant, ColumnExits::AnyRow);
-  return any.cost().total() < south.cost().total() ? any : south;
+  ColumnExits::Where where = ColumnExits::SouthOfTokens;
+  const int64_t most = variant & SmallBlocks ? smallWords : blockWords;
+  int64_t words = most;
+  double least = std::numeric_limits<double>::infinity();
+  // Nothing leaves before the first block is made. Who is at the end of a lone
+  // lane has too much to do to take turns more often.
+  for (ColumnExits::Where its :
+       {ColumnExits::SouthOfTokens, ColumnExits::AnyRow})
+    for (int64_t size = most; size >= smallWords; size /= 2) {
+      const GradientShape shape(kept, moved, machine, variant, its, size);
+      if (size < most && !(shape.exits.twoLanes && shape.outlastsChains()))
+        break;
+      if (const double cycles = shape.cost().total(); cycles < least)
+        std::tie(where, words, least) = std::tuple(its, size, cycles);
+    }
+  return GradientShape(kept, moved, machine, variant, where, words);
+}
+
+bool GradientShape::outlastsChains() const {
+  int64_t fewest = std::numeric_limits<int64_t>::max();
+  for (const ChannelPosition &exit : exits.exits)
+    if (exit.begin < exit.end)
+      fewest = std::min(fewest, exits.features(exit) * block);
+  return double(fewest) >= CostModel(machine).chain(machine.height, 0);
 }
 
 /// Of the datapath of a PE with so many tokens, for a block: it makes it, and
@@ -68,6 +89,9 @@ KernelCost GradientShape::cost() const {
   }
   const double each = blockCycles(pitch), count = double(blocks());
   cost.compute = count * each;
+  SmallVector<std::vector<ChannelPosition>, 2> lanes;
+  for (const StreamPattern &lane : exits.lanes())
+    lanes.push_back(exits.ofLane(lane));
   for (size_t i = 0; i < exits.exits.size(); ++i) {
     const ChannelPosition &exit = exits.exits[i];
     if (exit.begin == exit.end)
@@ -78,9 +102,8 @@ KernelCost GradientShape::cost() const {
     const bool makes = exit.row <= exits.last;
     const double words = double(exits.features(exit) * lines);
     double ofLane = 0;
-    for (const StreamPattern &lane : exits.lanes())
-      ofLane = std::max(ofLane,
-                        double(exits.features(exits.ofLane(lane)[i]) * lines));
+    for (const std::vector<ChannelPosition> &lane : lanes)
+      ofLane = std::max(ofLane, double(exits.features(lane[i]) * lines));
     const double all = count * double(block * own);
     const int64_t tokens = kept.group == 0 ? pitch
                                            : tileSize(kept.tokens, kept.span,
@@ -98,6 +121,9 @@ KernelCost GradientShape::cost() const {
     if (exits.hasRowsSouth())
       across =
           std::max(across, model.chain(double(exits.last - exit.row) + 1, 0));
+    // What is multicast reaches its columns before those east of them.
+    if (exchanges)
+      across -= machine.hopCycles * double(machine.width - exit.end);
     cost.stream = std::max(cost.stream, words);
     cost.compute = std::max(cost.compute, across + work);
     // No words before the first block is there.

@@ -21,9 +21,11 @@ struct GradientShape {
   /// Variants, and both of them.
   enum { SmallBlocks = 1, TwoLanes = 2 };
 
+  /// Blocks have at most `most` words.
   GradientShape(mlir::RankedTensorType kept, mlir::RankedTensorType cast,
-                const Machine &machine, int variant, ColumnExits::Where where);
-  /// With the exits that make it faster.
+                const Machine &machine, int variant, ColumnExits::Where where,
+                int64_t most);
+  /// With the exits, and the blocks of two lanes, that make it faster.
   static GradientShape of(mlir::Value kept, mlir::Value cast,
                           const Machine &machine, int variant = 0);
   static GradientShape of(wse::WeightGradientOp op, const Machine &machine) {
@@ -56,6 +58,9 @@ struct GradientShape {
     return (exchanges ? ofPart() * pitch : 0) +
            (takesTurns() ? 2 : 1) * block * own;
   }
+  /// Whether words of a block take an exit no less than a chain of all rows.
+  /// Engines with one clock for a row count shorter blocks as long as that.
+  bool outlastsChains() const;
   /// Words of the exit that has most of them on a lane.
   int64_t mostWords(const StreamPattern &lane) const {
     int64_t most = 0;

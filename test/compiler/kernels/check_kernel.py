@@ -115,10 +115,10 @@ class Checker(AttentionCases):
         """The output with a row for each feature that moves, and with one for each that stays."""
         sizes = [("balanced", 0, 17, 23), ("balanced", 0, 4, 5), ("heads", 4, 12, 20), ("balanced", 0, 36, 64)]
         cases = [(*case, *size) for case in self.cases() for size in sizes]
-        # More than is multicast at once: in parts, of all sizes of blocks.
+        # More than is multicast at once: in parts, of all sizes of blocks; and what two lanes have smaller blocks of.
         for mesh in self.meshes:
             width, height = self.program(mesh).width, self.program(mesh).height
-            cases += [(mesh, 1, 2048 * height // (2 * width) + 3, "parts", "balanced", 0, 2 * width, stays) for stays in (5, 40)] if width > 1 else []
+            cases += [(mesh, 1, 2048 * height // (2 * width) + 3, "parts", "balanced", 0, 2 * width, stays) for stays in (5, 40) * (width > 1)] + [(mesh, 1, height, "turns", "balanced", 0, 192, 5 * width)]
         for mesh, batch, tokens, case, columns, head, moves, stays in cases:
             p, encoding = self.program(mesh), self.program(mesh).encoding(batch, tokens, columns, head)
             x, dy = self.normal(batch, tokens, moves), self.normal(batch, tokens, stays)
