@@ -84,6 +84,8 @@ class Program:
     """A selected wse.program under construction, with its inputs and the
     outputs it should have. Values are pairs of name and type."""
 
+    carried = False  # launches carry numbers
+
     def __init__(self, mesh, machine, engine, precision="f32", level=0):
         self.mesh, self.machine, self.engine, self.precision, self.level = mesh, machine, engine, precision, level
         self.width, self.height = (int(n) for n in mesh.split("x"))
@@ -194,6 +196,12 @@ class Program:
             self.machine, self.shared = fewest, first[0] - streams
         with open(source, "w") as file:
             file.write(self.text())
+        if self.carried:  # there is room, so that it would not be asked for
+            call(["wsec", source, "--stop-after=schedule", "--print-constants", "-o", source])
+            with open(source) as file:
+                scheduled = re.sub("(wse.program @main .*?)( attributes {|{)", r"\1 attributes {number_arguments, ", file.read(), count=1).replace(", {", "{", 1)
+            with open(source, "w") as file:
+                file.write(scheduled)
         call(["wsec", source, "-o", f"{folder}/program.wafer", f"--report={folder}/predicted.json", "--quiet"])
         for name, array in self.inputs.items():
             np.save(f"{folder}/{name}.npy", array)
