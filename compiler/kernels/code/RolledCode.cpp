@@ -47,6 +47,12 @@ struct AwaitPlace {
       threads.insert(await.getThreads().begin(), await.getThreads().end());
     return threads;
   }
+  int64_t words() const {
+    int64_t words = 0;
+    for (pe::AwaitOp await : awaits())
+      words += pe::codeWords(await);
+    return words;
+  }
   void erase() const {
     for (pe::AwaitOp await : awaits())
       await.erase();
@@ -130,6 +136,13 @@ private:
   std::optional<std::vector<Turns>> turnsOf(Repeat its) const;
   std::optional<Turns> turnsOf(std::vector<const Statement *> statements) const;
   std::vector<std::set<int64_t>> awaitsOf(Repeat its, size_t line) const;
+  /// Of a loop.
+  struct Share {
+    int64_t words = 0;
+    double cycles = 0;
+  };
+  std::pair<int64_t, int64_t> awaitWords(Repeat its) const;
+  Share beside(Repeat its, ArrayRef<Turns> all) const;
   double gain(Repeat its, double most) const;
   std::optional<Repeat> best() const;
   void write(Repeat its);
@@ -284,57 +297,73 @@ std::vector<std::set<int64_t>> Roller::awaitsOf(Repeat its, size_t line) const {
   return all;
 }
 
-/// Words of code that a loop saves, less as large a share of all of them as of
-/// the cycles that they take without elements the loop takes more; or no more
-/// than `most`.
-double Roller::gain(Repeat its, double most) const {
-  int64_t words = 0, after = 3; // of the loop
-  double control = 0;
-  for (size_t i = its.first; i < its.first + its.length; ++i) {
-    words += lines[i].words;
-    control += lines[i].control;
-  }
-  after += words;
-  words *= int64_t(its.count);
-  double added = double(its.count) * machine.loopOverhead;
-  control *= double(its.count);
-  if (double(words) * (1 - added / control) <= most)
-    return most;
+/// Words of awaits in all turns, and in a loop with one before it.
+std::pair<int64_t, int64_t> Roller::awaitWords(Repeat its) const {
+  int64_t before = 0, after = lines[its.first].places[0].words();
   for (size_t i = its.first; i < its.first + its.length; ++i) {
     for (size_t turn = 0; turn < its.count; ++turn)
       for (const AwaitPlace &place : lines[i + turn * its.length].places)
-        words += int64_t(place.awaits().size());
+        before += place.words();
     for (const std::set<int64_t> &threads : awaitsOf(its, i))
       after += !threads.empty();
   }
-  after += int64_t(lines[its.first].places[0].awaits().size());
-  const std::optional<std::vector<Turns>> all = turnsOf(its);
-  if (!all)
-    return most;
+  return {before, after};
+}
+
+/// What a loop takes beside its statements in one turn: words of branches and
+/// of what is behind these, and cycles of all turns.
+Roller::Share Roller::beside(Repeat its, ArrayRef<Turns> all) const {
+  Share share{3, double(its.count) * machine.loopOverhead};
   const Turns *before = nullptr;
-  size_t i = its.first, inLine = 0;
-  for (const Turns &turns : *all) {
-    const Statement &first = *turns.statements[0];
-    double cycles = 0;
-    for (size_t s = 0; s < first.slots.size(); ++s)
-      cycles += turns.step(s) != 0 ? machine.scalarCycles : 0;
-    cycles *= double(its.count);
-    const bool joins = before && turns.differsAs(*before) &&
-                       first.op->getPrevNode() == before->statements[0]->op;
-    size_t left = its.count;
-    for (size_t turn : turns.odd) {
-      after += pe::codeWords(turns.statements[turn]->op);
-      if (!joins) {
-        after += 2; // of the branch
-        cycles += double(--left) * machine.branchNotTaken + machine.branchTaken;
+  auto turns = all.begin();
+  for (size_t i = its.first; i < its.first + its.length; ++i)
+    for (size_t j = 0; j < lines[i].statements.size(); ++j, ++turns) {
+      Operation *op = turns->statements[0]->op;
+      double cycles = 0;
+      for (size_t s = 0; s < turns->numbers.size(); ++s)
+        if (turns->step(s) != 0)
+          cycles += double(its.count) * machine.scalarCycles;
+      const bool joins = before && turns->differsAs(*before) &&
+                         op->getPrevNode() == before->statements[0]->op;
+      for (auto [number, turn] : llvm::enumerate(turns->odd)) {
+        share.words += pe::codeWords(op);
+        if (joins)
+          continue;
+        share.words += 2;
+        cycles += double(its.count - number - 1) * machine.branchNotTaken +
+                  machine.branchTaken;
       }
+      share.cycles += runsIn(lines[i].op, op) * cycles;
+      before = &*turns;
     }
-    added += runsIn(lines[i].op, first.op) * cycles;
-    before = &turns;
-    if (++inLine == lines[i].statements.size())
-      ++i, inLine = 0;
+  return share;
+}
+
+/// Words of code that a loop saves, less as large a share of all of them as it
+/// takes more of the cycles in which no element is computed; `most` if these
+/// are no more.
+double Roller::gain(Repeat its, double most) const {
+  Share turn;
+  for (size_t i = its.first; i < its.first + its.length; ++i) {
+    turn.words += lines[i].words;
+    turn.cycles += lines[i].control;
   }
-  return double(words - after) - double(words) * added / control;
+  const double count = double(its.count);
+  auto gainOf = [&](Share all, Share beside) {
+    return double(all.words - turn.words - beside.words) -
+           double(all.words) * beside.cycles / all.cycles;
+  };
+  Share all{int64_t(its.count) * turn.words, count * turn.cycles};
+  const auto [before, after] = awaitWords(its);
+  all.words += before;
+  if (gainOf(all, {after + 3, count * machine.loopOverhead}) <= most)
+    return most;
+  const std::optional<std::vector<Turns>> turns = turnsOf(its);
+  if (!turns)
+    return most;
+  Share beside = this->beside(its, *turns);
+  beside.words += after;
+  return std::max(most, gainOf(all, beside));
 }
 
 /// That with the largest gain.
@@ -347,8 +376,8 @@ std::optional<Repeat> Roller::best() const {
       alike = lines[end].shape == lines[end - length].shape ? alike + 1 : 0;
       for (size_t count = 2; count <= alike / length + 1; ++count) {
         const Repeat its{end + 1 - count * length, length, count};
-        if (const double its_gain = gain(its, most); its_gain > most) {
-          most = its_gain;
+        if (const double more = gain(its, most); more > most) {
+          most = more;
           best = its;
         }
       }

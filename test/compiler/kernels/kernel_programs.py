@@ -196,12 +196,10 @@ class Program:
             self.machine, self.shared = fewest, first[0] - streams
         with open(source, "w") as file:
             file.write(self.text())
-        if self.carried:  # there is room, so that it would not be asked for
-            call(["wsec", source, "--stop-after=schedule", "--print-constants", "-o", source])
-            with open(source) as file:
-                scheduled = re.sub("(wse.program @main .*?)( attributes {|{)", r"\1 attributes {number_arguments, ", file.read(), count=1).replace(", {", "{", 1)
+        if self.carried:  # what has room without is not asked for it
+            scheduled = call(["wsec", source, "--stop-after=schedule", "--print-constants"])
             with open(source, "w") as file:
-                file.write(scheduled)
+                file.write(re.sub("(wse.program @main .*? attributes {)", r"\1number_arguments, ", scheduled, count=1))
         call(["wsec", source, "-o", f"{folder}/program.wafer", f"--report={folder}/predicted.json", "--quiet"])
         for name, array in self.inputs.items():
             np.save(f"{folder}/{name}.npy", array)
