@@ -110,7 +110,7 @@ struct Turns {
   std::vector<Numbers> numbers; // by slot
   /// Turns whose statement differs from that of the others beside numbers.
   llvm::SmallVector<size_t, 2> odd = {};
-  size_t usual = 0; ///< a turn of the others
+  size_t usual = 0; ///< the first of the others
 
   int64_t step(size_t slot) const {
     const std::vector<int64_t> &values = numbers[slot].values;
@@ -145,7 +145,7 @@ private:
   Share beside(Repeat its, ArrayRef<Turns> all) const;
   double gain(Repeat its, double most) const;
   std::optional<Repeat> best() const;
-  void write(Repeat its);
+  void write(Repeat its, size_t depth);
   void writeNumbers(Operation *op, const Turns &turns, Value turn);
   void writeStatements(ArrayRef<Turns> all, Value turn);
 
@@ -244,10 +244,8 @@ Roller::turnsOf(std::vector<const Statement *> statements) const {
   auto isAlone = [&](size_t turn) {
     return llvm::count(variants, variants[turn]) == 1;
   };
-  turns.usual = all.size() - 1;
-  for (size_t turn = 0; turn < all.size(); ++turn)
-    if (!isAlone(turn))
-      turns.usual = turn;
+  while (turns.usual + 1 < all.size() && isAlone(turns.usual))
+    ++turns.usual;
   for (size_t turn = 0; turn < all.size(); ++turn)
     if (variants[turn] != variants[turns.usual]) {
       if (!isAlone(turn))
@@ -339,9 +337,9 @@ Roller::Share Roller::beside(Repeat its, ArrayRef<Turns> all) const {
   return share;
 }
 
-/// Words of code that a loop saves, less as large a share of all of them as it
-/// takes more of the cycles in which no element is computed; `most` if these
-/// are no more.
+/// Words of code less those of a loop times how much longer than before it
+/// takes, of the cycles in which no element is computed: so a loop is one where
+/// the product of words and cycles falls. `most` if that is no more.
 double Roller::gain(Repeat its, double most) const {
   Share turn;
   for (size_t i = its.first; i < its.first + its.length; ++i) {
@@ -350,8 +348,8 @@ double Roller::gain(Repeat its, double most) const {
   }
   const double count = double(its.count);
   auto gainOf = [&](Share all, Share beside) {
-    return double(all.words - turn.words - beside.words) -
-           double(all.words) * beside.cycles / all.cycles;
+    return double(all.words) -
+           double(turn.words + beside.words) * (1 + beside.cycles / all.cycles);
   };
   Share all{int64_t(its.count) * turn.words, count * turn.cycles};
   const auto [before, after] = awaitWords(its);
@@ -450,7 +448,8 @@ void Roller::writeStatements(ArrayRef<Turns> all, Value turn) {
   }
 }
 
-void Roller::write(Repeat its) {
+/// A loop of it, and of what repeats in this.
+void Roller::write(Repeat its, size_t depth) {
   const std::vector<Turns> all = *turnsOf(its);
   std::vector<std::vector<std::set<int64_t>>> awaits;
   for (size_t i = 0; i < its.length; ++i)
@@ -475,6 +474,7 @@ void Roller::write(Repeat its) {
   const auto end = first + ptrdiff_t(its.length * its.count);
   for (const Line &line : llvm::make_range(others, end))
     line.op->erase();
+  Roller(places, machine, body).roll(depth + 1);
   *first = lineOf(loop);
   lines.erase(first + 1, end);
 }
@@ -494,7 +494,7 @@ void Roller::roll(size_t depth) {
     const std::optional<Repeat> its = best();
     if (!its)
       return;
-    write(*its);
+    write(*its, depth);
   }
 }
 
