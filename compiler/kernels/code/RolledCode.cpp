@@ -143,8 +143,8 @@ private:
   };
   std::pair<int64_t, int64_t> awaitWords(Repeat its) const;
   Share beside(Repeat its, ArrayRef<Turns> all) const;
-  double gain(Repeat its, double most) const;
-  std::optional<Repeat> best() const;
+  double gain(Repeat its, double most, double price) const;
+  std::optional<Repeat> best(double price) const;
   void write(Repeat its, size_t depth);
   void writeNumbers(Operation *op, const Turns &turns, Value turn);
   void writeStatements(ArrayRef<Turns> all, Value turn);
@@ -338,9 +338,10 @@ Roller::Share Roller::beside(Repeat its, ArrayRef<Turns> all) const {
 }
 
 /// Words of code less those of a loop times how much longer than before it
-/// takes, of the cycles in which no element is computed: so a loop is one where
-/// the product of words and cycles falls. `most` if that is no more.
-double Roller::gain(Repeat its, double most) const {
+/// takes, of the cycles in which no element is computed: at the price 1 a loop
+/// gains where the product of words and cycles falls, at 0 where words do.
+/// `most` if that is no more.
+double Roller::gain(Repeat its, double most, double price) const {
   Share turn;
   for (size_t i = its.first; i < its.first + its.length; ++i) {
     turn.words += lines[i].words;
@@ -349,7 +350,8 @@ double Roller::gain(Repeat its, double most) const {
   const double count = double(its.count);
   auto gainOf = [&](Share all, Share beside) {
     return double(all.words) -
-           double(turn.words + beside.words) * (1 + beside.cycles / all.cycles);
+           double(turn.words + beside.words) *
+               (1 + price * beside.cycles / std::max(all.cycles, 1.0));
   };
   Share all{int64_t(its.count) * turn.words, count * turn.cycles};
   const auto [before, after] = awaitWords(its);
@@ -365,7 +367,7 @@ double Roller::gain(Repeat its, double most) const {
 }
 
 /// That with the largest gain.
-std::optional<Repeat> Roller::best() const {
+std::optional<Repeat> Roller::best(double price) const {
   Repeat best;
   double most = 0;
   for (size_t length = 1; 2 * length <= lines.size(); ++length) {
@@ -374,7 +376,7 @@ std::optional<Repeat> Roller::best() const {
       alike = lines[end].shape == lines[end - length].shape ? alike + 1 : 0;
       for (size_t count = 2; count <= alike / length + 1; ++count) {
         const Repeat its{end + 1 - count * length, length, count};
-        if (const double more = gain(its, most); more > most) {
+        if (const double more = gain(its, most, price); more > most) {
           most = more;
           best = its;
         }
@@ -491,7 +493,9 @@ static size_t loopDepthOf(Block &block) {
 
 void Roller::roll(size_t depth) {
   while (depth + loopDepthOf(block) + 1 < runtime::largestLoopDepth) {
-    const std::optional<Repeat> its = best();
+    std::optional<Repeat> its = best(/*price=*/1);
+    if (!its)
+      its = best(/*price=*/0);
     if (!its)
       return;
     write(*its, depth);
