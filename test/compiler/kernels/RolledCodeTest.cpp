@@ -245,8 +245,8 @@ TEST_F(RolledCode, OtherBuffers) {
       body +=
           mov(buffer + std::string("[") + std::to_string(i), "%x", " where %y");
   const std::string text = rolled(body);
-  EXPECT_EQ(countOf("for ", text), 1u) << text;
-  EXPECT_EQ(countOf("_and_more[", text), 3u) << text;
+  EXPECT_EQ(countOf("for ", text), 2u) << text;
+  EXPECT_EQ(countOf("_and_more[", text), 2u) << text;
 }
 
 TEST_F(RolledCode, NoLess) {
