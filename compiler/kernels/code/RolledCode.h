@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Statements that a routine repeats, equal but for numbers, become the body of
-// a loop:
+// Statements that a routine repeats, equal but for numbers and awaits, become
+// the body of a loop, which awaits at each place what any turn does there: the
+// others have nothing to wait for. Where a turn differs in scalars of the PE, a
+// branch leads to its statement:
 //
 //   vector mov @a[0, ..] = fabric(4) over (%mine)   for %i < 2 {
+//   vector exp @a[0, ..] = @a[0, ..]                  await [1]
 //   await [1]                                         if %i {
 //   vector mov @a[9, ..] = fabric(4) over (%other)      vector mov @a[%i * 9,
-//   .. await [1]                                         } else { .. }
-//                                                     await [1]
+//   vector exp @a[9, ..] = @a[9, ..]                  } else { .. }
+//                                                     vector exp @a[%i * 9, ..
 //                                                   }
 
 #ifndef COMPILER_KERNELS_CODE_ROLLEDCODE_H
@@ -17,8 +20,9 @@
 
 namespace wsec {
 
-/// Rolls repeats in the routines of a class where that is less code. Each turn
-/// takes cycles of the loop, and one for each number that differs.
+/// Rolls repeats in the routines of a class where that is less code, those
+/// first whose loop lowers words of code times cycles most: each turn takes
+/// cycles of the loop, one for each number that differs, and those of branches.
 void rollRepeats(wse::ProgramOp source, ClassBuilder &its);
 
 } // namespace wsec

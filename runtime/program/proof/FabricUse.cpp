@@ -4,6 +4,7 @@
 #include "runtime/program/check/ScalarChecker.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace wsec::runtime {
 
@@ -109,6 +110,8 @@ private:
           return term->kind() == program::TermKind::Local;
         }))
       return readEither(branch, first);
+    if (const std::optional<int64_t> value = inTurn(*branch.condition()))
+      return readArm(branch, *value != 0, first);
     if (const StatementList *body = branch.then()) {
       const size_t guardsBefore = guards.size();
       const int guard = guardOf(*branch.condition());
@@ -125,6 +128,30 @@ private:
       turns.arms.push_back({branch.condition(), false});
       first = read(*body, first);
       turns.arms.pop_back();
+    }
+    return first;
+  }
+
+  /// The value of a function of loops alone, in the turn that is read.
+  std::optional<int64_t> inTurn(const program::Affine &function) const {
+    int64_t value = function.constant();
+    for (const program::Term *term : termsOf(function)) {
+      if (term->kind() != program::TermKind::Loop)
+        return std::nullopt;
+      value += int64_t(term->scale()) * turns[term->index()].turn;
+    }
+    return value;
+  }
+
+  /// The other one is read for the numbers of its statements alone.
+  size_t readArm(const program::If &branch, bool then, size_t first) {
+    for (const bool isThen : {true, false}) {
+      const size_t before = result.events.size();
+      if (const StatementList *body =
+              isThen ? branch.then() : branch.otherwise())
+        first = read(*body, first);
+      if (isThen != then)
+        forget(before);
     }
     return first;
   }

@@ -12,7 +12,7 @@ to wavelet instead of NumPy, outputs to the bit, the work, and cycles to so many
 --shared: beside the kernel something is in all rows, and there are so few colors
 that its streams have to be the kernel's, too.
 --few: fewer tokens than rows, and one; products have several blocks of each.
-"""
+--carried: launches carry numbers, what routines repeat is in loops."""
 
 import argparse
 import itertools
@@ -47,7 +47,7 @@ class Checker(AttentionCases):
         self.off, self.failed = {its: [] for its in self.limits}, False
         self.engine, self.precision, self.level = arguments.engine, arguments.precision, arguments.precision_opt_level
         self.meshes, self.shared, self.saved = arguments.mesh or MESHES, arguments.shared, 0
-        self.few = arguments.few
+        self.few, Program.carried = arguments.few, arguments.carried
         self.random = np.random.default_rng(1)
 
     def normal(self, *shape):
@@ -577,8 +577,8 @@ def main():
     parser.add_argument("--machine", default="wse2")
     parser.add_argument("--precision", default="f32", choices=list(TOLERANCES))
     parser.add_argument("--precision-opt-level", type=int, default=0)
-    parser.add_argument("--shared", action="store_true")
-    parser.add_argument("--few", action="store_true")
+    for flag in ("--shared", "--few", "--carried"):
+        parser.add_argument(flag, action="store_true")
     parser.add_argument("--engines", nargs="+", default=[], metavar="NAME:PERCENT")
     parser.add_argument("--predicted", default="", metavar="KIND:PERCENT")
     parser.add_argument("--engine", default="burst")

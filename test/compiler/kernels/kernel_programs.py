@@ -84,6 +84,8 @@ class Program:
     """A selected wse.program under construction, with its inputs and the
     outputs it should have. Values are pairs of name and type."""
 
+    carried = False  # launches carry numbers
+
     def __init__(self, mesh, machine, engine, precision="f32", level=0):
         self.mesh, self.machine, self.engine, self.precision, self.level = mesh, machine, engine, precision, level
         self.width, self.height = (int(n) for n in mesh.split("x"))
@@ -194,6 +196,10 @@ class Program:
             self.machine, self.shared = fewest, first[0] - streams
         with open(source, "w") as file:
             file.write(self.text())
+        if self.carried:  # what has room without is not asked for it
+            scheduled = call(["wsec", source, "--stop-after=schedule", "--print-constants"])
+            with open(source, "w") as file:
+                file.write(re.sub("(wse.program @main .*? attributes {)", r"\1number_arguments, ", scheduled, count=1))
         call(["wsec", source, "-o", f"{folder}/program.wafer", f"--report={folder}/predicted.json", "--quiet"])
         for name, array in self.inputs.items():
             np.save(f"{folder}/{name}.npy", array)
