@@ -7,7 +7,7 @@
 
 namespace wsec::runtime {
 
-using Kind = Recording::Buffer::Kind;
+using BufferKind = Recording::Buffer::Kind;
 using Operation = Recording::Operation;
 
 /// What an operand lies in: memory that moves is used in the order of all of
@@ -15,8 +15,8 @@ using Operation = Recording::Operation;
 static Recording::BufferId bufferOf(const Recording &recording,
                                     const Recording::Operand &operand) {
   const Recording::Buffer &its = recording.buffers[operand.buffer];
-  return its.kind == Kind::Moving ? recording.movings[its.viewIndex].area
-                                  : operand.buffer;
+  return its.kind == BufferKind::Moving ? recording.movings[its.viewIndex].area
+                                        : operand.buffer;
 }
 
 Dependencies::Dependencies(const Recording &recording)
@@ -70,7 +70,7 @@ Dependencies::resourceOf(const Recording::Operand &operand) {
 void Dependencies::note(uint32_t index) {
   const Operation &operation = recording.operations[index];
   forEachSource(recording, operation, [&](const Recording::Operand &source) {
-    if (recording.buffers[source.buffer].kind >= Kind::Sram)
+    if (recording.buffers[source.buffer].kind >= BufferKind::Sram)
       read(index, resourceOf(source));
   });
   if (operation.dst.buffer != Recording::nothing)
@@ -99,14 +99,16 @@ Delays::Delays(const Recording &recording)
     };
     forEachSource(recording, operation, use);
     use(operation.dst);
-    accesses[bufferOf(recording, operation.dst)].written = i;
+    Accesses &its = accesses[bufferOf(recording, operation.dst)];
+    its.written = i;
+    its.writer = operation.actor;
   }
 }
 
 bool Delays::allowed(uint32_t index) const {
   const Operation &operation = recording.operations[index];
   auto isOwn = [&](const Recording::Operand &operand) {
-    return recording.buffers[operand.buffer].kind == Kind::Sram &&
+    return recording.buffers[operand.buffer].kind == BufferKind::Sram &&
            !accesses[operand.buffer].shared;
   };
   if (operation.kind != Operation::Kind::Compute || !isOwn(operation.dst) ||
@@ -114,12 +116,11 @@ bool Delays::allowed(uint32_t index) const {
     return false;
   bool brings = false, stays = true;
   forEachSource(recording, operation, [&](const Recording::Operand &source) {
-    const Kind kind = recording.buffers[source.buffer].kind;
+    const BufferKind kind = recording.buffers[source.buffer].kind;
     const Accesses &its = accesses[source.buffer];
-    const bool others =
-        kind == Kind::Scratch && its.shared && its.written < index;
-    brings |= others;
-    stays &= others || isOwn(source) || kind <= Kind::External;
+    const bool complete = kind == BufferKind::Scratch && its.written < index;
+    brings |= complete && its.writer != operation.actor;
+    stays &= complete || isOwn(source) || kind <= BufferKind::External;
   });
   return brings && stays;
 }
@@ -148,7 +149,7 @@ Delays::Ranges Delays::rangesOf(uint32_t index) const {
   return result;
 }
 
-bool Delays::Ranges::keepOrder(const Ranges &other) const {
+bool Delays::Ranges::conflict(const Ranges &other) const {
   auto uses = [](const Ranges &its, const Range &written) {
     auto overlaps = [&](const Range &range) { return range.overlaps(written); };
     return overlaps(its.written) ||

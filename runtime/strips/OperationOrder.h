@@ -57,10 +57,11 @@ private:
   std::vector<uint32_t> list, begins; ///< those of an operation side by side
 };
 
-/// Operations that bring words of other actors into the SRAM of their own. An
-/// actor may do them later than in the recording, as long as nothing comes
-/// before them that uses the same words: so it need not wait for these words
-/// while there are others that others wait for.
+/// Operations that only bring words of other actors into the SRAM of their own.
+/// An actor may do them later than the recorded run did, before its next
+/// operation that writes what they use, or uses what they write. Nobody else
+/// waits for them: no other actor uses that SRAM, and what others have sent is
+/// not written any more.
 class Delays {
 public:
   explicit Delays(const Recording &recording);
@@ -79,20 +80,21 @@ public:
     Range written;
     std::array<Range, 2> read;
     std::vector<Range> more = {}; ///< that it reads, of several parts
-    /// Whether one has to come before the other.
-    bool keepOrder(const Ranges &other) const;
+    /// Whether one of two operations writes what the other uses.
+    bool conflict(const Ranges &other) const;
   };
 
+  /// Whether an operation may be put off.
   bool allowed(uint32_t operation) const;
   Ranges rangesOf(uint32_t operation) const;
 
 private:
   static constexpr uint32_t none = UINT32_MAX;
-  /// Who uses a buffer, and the last operation that writes it.
+  /// Who uses a buffer, and the last operation that writes it, and whose.
   struct Accesses {
     uint32_t actor = none;
     bool shared = false;
-    uint32_t written = 0;
+    uint32_t written = 0, writer = none;
   };
   const Recording &recording;
   std::vector<Accesses> accesses; ///< by buffer

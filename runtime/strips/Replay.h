@@ -19,8 +19,8 @@
 
 namespace wsec::runtime {
 
-/// Some operations that one worker executes without a pause. They follow one
-/// another in the recording and belong to one actor.
+/// Some operations of one actor that a worker executes without a pause, in the
+/// order of the recording, but for what the actor may do later.
 struct ReplayTask {
   std::vector<uint32_t> operations;
   std::vector<uint32_t> before; ///< tasks that must be complete

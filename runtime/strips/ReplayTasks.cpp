@@ -35,7 +35,9 @@ double estimateCost(const Recording &recording, const Operation &operation) {
 
 /// Cuts the operations into tasks. An actor goes on until it needs what another
 /// has not done yet or its task is long enough, so that it finds its SRAM in
-/// the cache: in the recording actors take turns much more often. Words are
+/// the cache: in the recording actors take turns much more often. Of several
+/// workers, its task ends soon after what others wait for already, and what
+/// only brings words of others into its SRAM may be done later. Words are
 /// taken from the host shortly before their use; where many are there that
 /// others still have to use, who takes more waits for these.
 class TaskMaker {
@@ -83,10 +85,10 @@ public:
 
 private:
   static constexpr uint32_t none = UINT32_MAX;
-  /// An operation that was put off when its actor had so many tasks.
+  /// An operation that was put off when its actor had started so many tasks.
   struct Late {
     uint32_t operation;
-    unsigned tasks;
+    unsigned started;
     Delays::Ranges ranges;
   };
   struct Actor {
@@ -97,7 +99,8 @@ private:
     /// Actors that need what it does, and the operation.
     std::vector<std::pair<uint32_t, uint32_t>> waiting;
     std::vector<Late> late;
-    unsigned tasks = 0; ///< how many
+    double lateCost = 0;
+    unsigned started = 0; ///< tasks
   };
   struct Channel {
     std::vector<uint32_t> waiting; ///< Next operations
@@ -108,8 +111,8 @@ private:
   /// others do not wait for its end; who is alone goes on for as long as words
   /// stay in the cache.
   const double longest;
-  /// Short enough to be done before others are woken.
-  static constexpr double shortest = 2e3;
+  /// Cost of what a task may have behind an operation that others wait for.
+  static constexpr double mostBehind = 2e3;
   /// Words that were taken and are still to be used, in bytes.
   static constexpr uint64_t mostTaken = 1 << 26;
 
@@ -180,36 +183,39 @@ private:
   }
 
   /// A task of an actor, if it can go on; the first operation in any case
-  /// where nobody else can.
+  /// where nobody else can. Behind it comes one of what was put off, if that
+  /// is much, or long ago.
   void run(uint32_t index, bool last) {
     Actor &actor = actors[index];
     const size_t begin = actor.done;
     uint32_t missing = none;
-    bool waits = false, started = false, awaited = false;
+    bool waits = false, started = false;
+    std::optional<double> awaited; // the cost up to what others wait for
     size_t joined = 0; // Products before the last one that it is run with.
     for (; actor.done < actor.operations.size(); ++actor.done) {
       const uint32_t next = actor.operations[actor.done];
-      if (delays && delays->allowed(next) && missingFor(next) == none) {
-        actor.late.push_back({next, actor.tasks, delays->rangesOf(next)});
+      missing = missingFor(next);
+      if (missing == none && delays && delays->allowed(next)) {
+        if (isMuch(actor))
+          break;
+        putOff(actor, next);
         continue;
       }
-      missing = missingFor(next);
       waits = missing == none && !fits(next, mostTaken) && !(last && !started);
       if (missing != none || waits)
         break;
       joined = started && joins(next, joined) ? joined + 1 : 0;
       if (!std::exchange(started, true))
         startTask(index);
-      else if ((tasks.back().cost >= longest && joined == 0) ||
-               (awaited && costOf(next) > shortest))
+      else if (joined == 0 && (tasks.back().cost >= longest ||
+                               (awaited && tasks.back().cost + costOf(next) >
+                                               *awaited + mostBehind)))
         break;
       addLate(actor, next);
       takeViews(next);
       add(next);
-      awaited |=
-          delays &&
-          std::any_of(actor.waiting.begin(), actor.waiting.end(),
-                      [&](const auto &other) { return other.second == next; });
+      if (delays && !awaited && isAwaited(actor, next))
+        awaited = tasks.back().cost;
     }
     if (missing != none)
       actors[recording.operations[missing].actor].waiting.push_back(
@@ -218,15 +224,17 @@ private:
       held.emplace(actor.operations[actor.done], index);
     else if (actor.done < actor.operations.size())
       wake(index, false);
-    else if (!actor.late.empty()) {
-      if (!started)
-        startTask(index);
-      for (const Late &its : std::exchange(actor.late, {}))
-        add(its.operation);
-    }
+    if (isMuch(actor) || isOld(actor) || actor.done == actor.operations.size())
+      addLateTask(index);
     if (actor.done > begin)
       for (const auto &[other, operation] : std::exchange(actor.waiting, {}))
         wake(other);
+  }
+
+  static bool isAwaited(const Actor &actor, uint32_t operation) {
+    return std::any_of(
+        actor.waiting.begin(), actor.waiting.end(),
+        [&](const auto &other) { return other.second == operation; });
   }
 
   /// It follows the one before it of its actor.
@@ -234,26 +242,54 @@ private:
     tasks.push_back({{}, {}, 0, actor});
     after(std::exchange(actors[actor].last, uint32_t(tasks.size() - 1)));
     after(std::exchange(follows, none));
-    ++actors[actor].tasks;
+    ++actors[actor].started;
   }
 
-  /// Of what an actor has put off, what the next operation must come behind,
-  /// and what has been put off for long.
+  void putOff(Actor &actor, uint32_t operation) {
+    actor.late.push_back(
+        {operation, actor.started, delays->rangesOf(operation)});
+    actor.lateCost += costOf(operation);
+  }
+  /// Whether what an actor has put off is worth a task.
+  bool isMuch(const Actor &actor) const {
+    constexpr size_t most = 64;
+    return actor.lateCost >= longest || actor.late.size() >= most;
+  }
+  /// Whether it has been put off for long enough that others have done their
+  /// part.
+  static bool isOld(const Actor &actor) {
+    constexpr unsigned most = 3; // tasks
+    return !actor.late.empty() &&
+           actor.late.front().started + most <= actor.started;
+  }
+
+  /// Of what an actor has put off, what the next operation must come behind.
   void addLate(Actor &actor, uint32_t next) {
-    constexpr unsigned longest = 3; // tasks
     if (actor.late.empty())
       return;
     const Delays::Ranges ranges = delays->rangesOf(next);
-    const auto stays =
-        std::find_if(actor.late.rbegin(), actor.late.rend(),
-                     [&](const Late &its) {
-                       return its.tasks + longest <= actor.tasks ||
-                              its.ranges.keepOrder(ranges);
-                     })
-            .base();
-    std::for_each(actor.late.begin(), stays,
-                  [&](const Late &its) { add(its.operation); });
-    actor.late.erase(actor.late.begin(), stays);
+    const auto end = std::find_if(actor.late.rbegin(), actor.late.rend(),
+                                  [&](const Late &its) {
+                                    return its.ranges.conflict(ranges);
+                                  })
+                         .base();
+    addLate(actor, size_t(end - actor.late.begin()));
+  }
+  /// The first `count` of them.
+  void addLate(Actor &actor, size_t count) {
+    const auto end = actor.late.begin() + ptrdiff_t(count);
+    for (auto its = actor.late.begin(); its != end; ++its) {
+      add(its->operation);
+      actor.lateCost -= costOf(its->operation);
+    }
+    actor.late.erase(actor.late.begin(), end);
+  }
+  /// All of them.
+  void addLateTask(uint32_t index) {
+    if (actors[index].late.empty())
+      return;
+    startTask(index);
+    addLate(actors[index], actors[index].late.size());
   }
 
   double costOf(uint32_t operation) const {

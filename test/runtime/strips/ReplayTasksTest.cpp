@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -34,6 +35,49 @@ void recordCopy(Recording &recording, uint32_t actor, Recording::BufferId dst,
   recording.compute(actor, nest, dst, from, Recording::nothing);
 }
 
+/// What a nest reaches is no less than the corners of its loops.
+TEST(ReplayTest, ReachesAreThoseOfAllElements) {
+  std::mt19937 random(1);
+  float memory[3];
+  size_t products = 0, exact = 0;
+  constexpr size_t count = 50000;
+  for (size_t i = 0; i < count; ++i) {
+    Nest nest;
+    nest.op = std::array{Opcode::Add, Opcode::Fmac, Opcode::Mov}[random() % 3];
+    nest.dimensions = 1 + int(random() % 5);
+    nest.ordered = random() % 8 == 0;
+    nest.dst.data = memory;
+    nest.a.data = memory + 1;
+    nest.b.data = nest.op == Opcode::Mov ? nullptr : memory + 2;
+    const bool both = nest.op == Opcode::Mov && random() % 2;
+    if (both)
+      nest.types.a = {program::ElementType::BF16, HalfOf::Both};
+    std::array<std::pair<ptrdiff_t, ptrdiff_t>, 3> corners;
+    corners.fill({0, both ? 2 : 1});
+    for (int d = 0; d < nest.dimensions; ++d) {
+      nest.extent[d] = 1 + random() % 5;
+      size_t operand = 0;
+      for (ptrdiff_t *its :
+           {&nest.dst.stride[d], &nest.a.stride[d], &nest.b.stride[d]}) {
+        *its = std::array<ptrdiff_t, 5>{0, 0, 1, 40, -7}[random() % 5];
+        const ptrdiff_t last = ptrdiff_t(nest.extent[d] - 1) * *its;
+        auto &[low, high] = corners[operand++];
+        (last < 0 ? low : high) += last;
+      }
+    }
+    const PreparedNest prepared(nest);
+    products += prepared.isProduct();
+    const auto reaches = prepared.reaches();
+    for (size_t operand = 0; operand < (nest.b.data ? 3 : 2); ++operand) {
+      EXPECT_LE(reaches[operand].first, corners[operand].first);
+      EXPECT_GE(reaches[operand].second, corners[operand].second);
+    }
+    exact += reaches[0] == corners[0] && reaches[1] == corners[1];
+  }
+  EXPECT_GT(products, count / 100);
+  EXPECT_GT(exact, count * 3 / 4);
+}
+
 TEST(ReplayTest, AnActorGoesOnUntilItNeedsAnother) {
   float words[6] = {};
   Recording recording(1 << 20);
@@ -57,153 +101,247 @@ TEST(ReplayTest, AnActorGoesOnUntilItNeedsAnother) {
   EXPECT_EQ(tasks[2].before, (List{0, 1}));
 }
 
-/// Copies and sums of single words, some of them words of other actors, in a
-/// recording and once more in any order that tasks allow.
+/// Sums, products and copies of some words each, some of them words of other
+/// actors, in a recording and once more in any order that its tasks allow.
 class Exchange {
 public:
   explicit Exchange(unsigned seed) : random(seed) {
-    for (auto &its : srams) {
+    const uint32_t move = recording.addMove({0, 1, {}});
+    for (std::vector<float> &its : srams) {
+      its.resize(words);
       for (float &word : its)
-        word = float(random() % 100);
-      ids.push_back(recording.addSram(its, words));
+        word = float(random() % 7);
+      const Recording::BufferId id = recording.addSram(its.data(), words);
+      memory.push_back({id, &its});
+      moving.push_back({recording.moving(id, move), &its});
     }
-    initial.assign(&srams[0][0], &srams[0][0] + actors * words);
-    for (int i = 0; i < 150; ++i)
+    initial = srams;
+    for (int i = 0; i < 200; ++i)
       add();
+    recorded = srams;
   }
 
-  /// Tasks begin as soon as what they wait for is done, any of them first.
+  /// Any task that can begin may be the next.
   void check(unsigned workers) {
     const std::vector<ReplayTask> tasks = makeTasks(recording, workers);
-    std::vector<float> own = initial, sent(scratch.size());
+    srams = initial;
+    for (std::vector<float> &its : scratch)
+      std::fill(its.begin(), its.end(), 0.0f);
     std::vector<bool> done(tasks.size());
-    for (size_t left = tasks.size(); left > 0;) {
-      const size_t task = random() % tasks.size();
-      if (done[task] ||
-          std::any_of(tasks[task].before.begin(), tasks[task].before.end(),
-                      [&](uint32_t its) { return !done[its]; }))
-        continue;
-      for (uint32_t index : tasks[task].operations) {
-        const Recording::Operation &its = recording.operations[index];
-        at(its.dst, own, sent) =
-            at(its.a, own, sent) +
-            (its.b.buffer == Recording::nothing ? 0 : at(its.b, own, sent));
-      }
+    size_t operations = 0;
+    auto canBegin = [&](uint32_t task) {
+      return !done[task] &&
+             std::all_of(tasks[task].before.begin(), tasks[task].before.end(),
+                         [&](uint32_t its) { return done[its]; });
+    };
+    for (size_t left = tasks.size(); left > 0; --left) {
+      std::vector<uint32_t> next;
+      for (uint32_t task = 0; task < tasks.size(); ++task)
+        if (canBegin(task))
+          next.push_back(task);
+      ASSERT_FALSE(next.empty());
+      const uint32_t task =
+          random() % 2 ? next.back() : next[random() % next.size()];
+      for (uint32_t index : tasks[task].operations)
+        run(recording.operations[index]);
+      operations += tasks[task].operations.size();
       done[task] = true;
-      --left;
     }
-    EXPECT_EQ(own,
-              std::vector<float>(&srams[0][0], &srams[0][0] + actors * words));
+    EXPECT_EQ(operations, recording.operations.size());
+    EXPECT_EQ(srams, recorded);
   }
 
 private:
-  static constexpr uint32_t actors = 4, words = 6;
+  static constexpr uint32_t actors = 4;
+  static constexpr size_t words = 300;
+  using Place = std::pair<Recording::BufferId, std::vector<float> *>;
 
-  /// A word that an actor has, or that another one has sent. Half of the actors
-  /// let others see their own.
-  Recording::Operand any(uint32_t actor, bool others) {
-    if (others && random() % 8 == 0)
-      actor = random() % (actors / 2);
-    else if (others && !scratch.empty())
-      return {scratch[random() % scratch.size()].first, 0};
-    return {ids[actor], ptrdiff_t(random() % words)};
+  /// Gives an operand strides, and a place in memory that has room for it.
+  template <class Float>
+  Recording::BufferId place(const Nest &nest, Strided<Float> &its,
+                            uint32_t actor, bool isWritten) {
+    ptrdiff_t low = 0, high = nest.types.a.half == HalfOf::Both ? 2 : 1;
+    for (int d = 0; d < nest.dimensions; ++d) {
+      its.stride[d] = ptrdiff_t(random() % 9) - 3;
+      const ptrdiff_t last = ptrdiff_t(nest.extent[d] - 1) * its.stride[d];
+      (last < 0 ? low : high) += last;
+    }
+    const Place found = where(actor, isWritten);
+    its.data = found.second->data() - low +
+               random() % (words - size_t(high - low) + 1);
+    return found.first;
   }
+  /// In the SRAM of the actor, or what was sent; two actors let others see
+  /// theirs.
+  Place where(uint32_t actor, bool isWritten) {
+    const bool sent = random() % 10 < 3;
+    if (sent && isWritten && (scratch.empty() || random() % 5)) {
+      scratch.emplace_back(words);
+      sends.push_back({recording.addScratch(scratch.back().data(), words),
+                       &scratch.back()});
+      return sends.back();
+    }
+    if (sent && !sends.empty())
+      return sends[random() % sends.size()];
+    if (random() % 12 == 0)
+      actor = random() % 2;
+    return (random() % 12 == 0 ? moving : memory)[actor];
+  }
+
   void add() {
     const uint32_t actor = random() % actors;
-    Recording::Operand dst = any(actor, false);
-    const Recording::Operand a = any(actor, false),
-                             b = any(actor, random() % 2);
-    if (random() % 9 == 0) {
-      dst = any(actor, true);
-    } else if (random() % 3 == 0) {
-      sums.push_back(0);
-      scratch.push_back({recording.addScratch(&sums.back(), 1), &sums.back()});
-      dst = {scratch.back().first, 0};
-    }
-    auto place = [&](const Recording::Operand &its) {
-      return const_cast<float *>(recording.buffers[its.buffer].base) +
-             its.offset;
-    };
     Nest nest;
-    nest.op = Opcode::Add;
-    nest.dimensions = 1;
-    nest.extent[0] = 1;
-    nest.dst = {place(dst), {1}};
-    nest.a = {place(a), {1}};
-    nest.b = {place(b), {1}};
-    recording.compute(actor, nest, dst.buffer, a.buffer, b.buffer);
+    nest.op = std::array{Opcode::Add, Opcode::Fmac, Opcode::Mov}[random() % 3];
+    if (nest.op == Opcode::Mov && random() % 2)
+      nest.types.a = {program::ElementType::BF16, HalfOf::Both};
+    nest.dimensions = 1 + int(random() % 3);
+    nest.ordered = true;
+    for (int d = 0; d < nest.dimensions; ++d)
+      nest.extent[d] = 1 + random() % 4;
+    const Recording::BufferId dst = place(nest, nest.dst, actor, true),
+                              a = place(nest, nest.a, actor, false);
+    Recording::BufferId b = Recording::nothing;
+    if (nest.op != Opcode::Mov)
+      b = place(nest, nest.b, actor, false);
+    recording.compute(actor, nest, dst, a, b);
   }
-  float &at(const Recording::Operand &its, std::vector<float> &own,
-            std::vector<float> &sent) {
-    for (uint32_t i = 0; i < actors; ++i)
-      if (its.buffer == ids[i])
-        return own[i * words + size_t(its.offset)];
-    for (size_t i = 0;; ++i)
-      if (its.buffer == scratch[i].first)
-        return sent[i];
+  void run(const Recording::Operation &its) {
+    auto at = [&](const Recording::Operand &operand) {
+      return const_cast<float *>(recording.buffers[operand.buffer].base) +
+             operand.offset;
+    };
+    recording.nests[its.index].run(
+        at(its.dst), at(its.a),
+        its.b.buffer == Recording::nothing ? nullptr : at(its.b));
   }
 
   std::mt19937 random;
-  Recording recording{1 << 20};
-  float srams[actors][words];
-  std::deque<float> sums;
-  std::vector<float> initial;
-  std::vector<Recording::BufferId> ids;
-  std::vector<std::pair<Recording::BufferId, float *>> scratch;
+  Recording recording{1 << 24};
+  std::array<std::vector<float>, actors> srams, initial, recorded;
+  std::deque<std::vector<float>> scratch;
+  std::vector<Place> memory, moving, sends;
 };
 
 TEST(ReplayTest, TasksInAnyOrderTheyAllowGiveTheSameWords) {
-  for (unsigned seed = 0; seed < 300; ++seed) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
     Exchange exchange(seed);
-    for (unsigned workers : {1u, 2u, 2u, 2u})
+    for (unsigned workers : {1u, 2u, 2u})
       exchange.check(workers);
   }
 }
 
-/// Words go to another actor and come back, twice; nothing reads them there
-/// before the end.
-TEST(ReplayTest, WordsThatNothingNeedsYetHoldNobodyUp) {
-  float own[3] = {1, 0, 0}, other = 1, ways[4] = {};
-  Recording recording(1 << 20);
-  const Recording::BufferId first = recording.addSram(own, 3),
-                            second = recording.addSram(&other, 1);
-  auto record = [&](uint32_t actor, float *dst, Recording::BufferId dstBuffer,
-                    const float *a, Recording::BufferId aBuffer, const float *b,
-                    Recording::BufferId bBuffer) {
+/// Actors with some words each, and what they send.
+class Actors {
+public:
+  static constexpr size_t words = 9000; // A sum of them takes 1.8 us.
+  Actors() {
+    for (auto &its : srams)
+      its = make(true);
+  }
+  struct Memory {
+    Recording::BufferId id;
+    float *data;
+  };
+  Memory sram(uint32_t actor) const { return srams[actor]; }
+  Memory sent() { return make(false); }
+  /// Adds up, and returns the number of the operation.
+  uint32_t add(uint32_t actor, Memory dst, Memory a, Memory b) {
     Nest nest;
     nest.op = Opcode::Add;
     nest.dimensions = 1;
-    nest.extent[0] = 1;
-    nest.dst = {dst, {1}};
-    nest.a = {a, {1}};
-    nest.b = {b, {1}};
-    recording.compute(actor, nest, dstBuffer, aBuffer, bBuffer);
-  };
-  for (int i = 0; i < 2; ++i) {
-    float *there = &ways[2 * i], *back = there + 1;
-    const Recording::BufferId thereId = recording.addScratch(there, 1),
-                              backId = recording.addScratch(back, 1);
-    record(0, there, thereId, own, first, own, first);
-    record(1, back, backId, there, thereId, &other, second);
-    record(0, own + 1 + i, first, own + 1 + i, first, back, backId);
+    nest.extent[0] = words;
+    nest.dst = {dst.data, {1}};
+    nest.a = {a.data, {1}};
+    nest.b = {b.data, {1}};
+    recording.compute(actor, nest, dst.id, a.id, b.id);
+    return uint32_t(recording.operations.size() - 1);
   }
-  auto waits = [&](unsigned workers) {
-    const std::vector<ReplayTask> tasks = makeTasks(recording, workers);
-    uint32_t sends = 0, returns = 0; // tasks
-    for (uint32_t i = 0; i < tasks.size(); ++i)
-      for (uint32_t index : tasks[i].operations) {
-        if (index == 1)
-          returns = i;
-        if (index == 3)
-          sends = i;
-      }
-    const std::vector<uint32_t> &before = tasks[sends].before;
-    return std::find(before.begin(), before.end(), returns) != before.end();
+  /// Other words of the same memory.
+  static Memory second(Memory its) { return {its.id, its.data + words}; }
+
+  Recording recording{1 << 24};
+
+private:
+  Memory make(bool stays) {
+    std::vector<float> &its = memory.emplace_back(2 * words);
+    return {stays ? recording.addSram(its.data(), its.size())
+                  : recording.addScratch(its.data(), its.size()),
+            its.data()};
+  }
+  std::deque<std::vector<float>> memory;
+  std::array<Memory, 2> srams;
+};
+
+/// Whether the task of an operation can begin before that of another is done.
+bool canBeBefore(const std::vector<ReplayTask> &tasks, uint32_t operation,
+                 uint32_t other) {
+  auto taskOf = [&](uint32_t its) {
+    return uint32_t(std::find_if(tasks.begin(), tasks.end(),
+                                 [&](const ReplayTask &task) {
+                                   return std::count(task.operations.begin(),
+                                                     task.operations.end(),
+                                                     its) > 0;
+                                 }) -
+                    tasks.begin());
   };
-  EXPECT_TRUE(waits(1));
-  EXPECT_FALSE(waits(2));
-  EXPECT_EQ(own[1], 3);
-  EXPECT_EQ(own[2], 3);
+  std::vector<uint32_t> list{taskOf(operation)};
+  for (size_t i = 0; i < list.size(); ++i)
+    list.insert(list.end(), tasks[list[i]].before.begin(),
+                tasks[list[i]].before.end());
+  return std::count(list.begin(), list.end(), taskOf(other)) == 0;
+}
+
+/// Words go to another actor and come back, twice; nothing reads them there.
+TEST(ReplayTest, WordsThatNothingNeedsYetHoldNobodyUp) {
+  Actors its;
+  const auto own = its.sram(0), others = its.sram(1);
+  uint32_t sends = 0, returns = 0;
+  for (bool again : {false, true}) {
+    const auto there = its.sent(), back = its.sent();
+    sends = its.add(0, there, own, own);
+    const uint32_t returned = its.add(1, back, there, others);
+    its.add(0, Actors::second(own), Actors::second(own), back);
+    returns = again ? returns : returned;
+  }
+  EXPECT_FALSE(canBeBefore(makeTasks(its.recording, 1), sends, returns));
+  EXPECT_TRUE(canBeBefore(makeTasks(its.recording, 2), sends, returns));
+}
+
+TEST(ReplayTest, WhoOnlyReceivesDoesNotWaitForTheEnd) {
+  Actors its;
+  const auto own = its.sram(0), others = its.sram(1);
+  for (int i = 0; i < 100; ++i) {
+    const auto there = its.sent();
+    its.add(0, there, own, own);
+    its.add(1, others, others, there);
+  }
+  std::vector<ReplayTask> tasks = makeTasks(its.recording, 2);
+  double sum = 0, longest = 0, end = 0;
+  scheduleTasks(tasks, 2);
+  for (const ReplayTask &task : tasks) {
+    sum += task.cost;
+    longest = std::max(longest, task.cost);
+    end = std::max(end, task.end);
+  }
+  EXPECT_LT(longest, 20e3);
+  EXPECT_LT(end, 0.6 * sum);
+}
+
+TEST(ReplayTest, TasksEndSoonBehindWhatOthersWaitFor) {
+  Actors its;
+  const auto own = its.sram(0), others = its.sram(1);
+  const auto first = its.sent(), there = its.sent();
+  its.add(1, first, others, others); // Actor 0 waits, so 1 waits for it.
+  its.add(0, own, own, first);
+  const uint32_t sends = its.add(0, there, own, own);
+  for (int i = 0; i < 6; ++i)
+    its.add(0, Actors::second(own), Actors::second(own), Actors::second(own));
+  its.add(1, Actors::second(others), others, there);
+  for (const ReplayTask &task : makeTasks(its.recording, 2)) {
+    const auto found =
+        std::find(task.operations.begin(), task.operations.end(), sends);
+    EXPECT_LE(task.operations.end() - found, 2);
+  }
 }
 
 /// Two actors read the same words of the host, one behind the other, of which
