@@ -17,7 +17,7 @@ namespace wsec::runtime {
 
 using ChannelKey = std::pair<uint32_t, uint32_t>; ///< stream, channel
 
-/// Of words that are taken or stored.
+/// The channel that words are taken of or stored to.
 inline ChannelKey channelOf(const Recording &recording,
                             const Recording::Operation &operation) {
   const Recording::View &view = recording.views[operation.index];
