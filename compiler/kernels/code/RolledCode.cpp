@@ -57,7 +57,7 @@ struct AwaitPlace {
     for (pe::AwaitOp await : awaits())
       await.erase();
   }
-  /// Where there were none.
+  /// Puts an await where there were none.
   void set(const std::set<int64_t> &threads) const {
     if (threads.empty())
       return;
@@ -70,7 +70,7 @@ struct AwaitPlace {
 
 } // namespace
 
-/// Those of a statement: before it, and in what is inside.
+/// Adds the places of a statement: before it, and in what is inside.
 static void appendPlaces(Operation *op, SmallVector<AwaitPlace> &places) {
   places.push_back({op->getBlock(), op});
   for (Region &region : op->getRegions())
@@ -95,6 +95,7 @@ struct Line {
   std::vector<Statement> statements;
   llvm::SmallVector<AwaitPlace> places;
   int64_t words = 0;  ///< of code
+  int64_t awaits = 0; ///< words of these, too
   double control = 0; ///< cycles in which no element is computed, at least
 };
 
@@ -136,12 +137,12 @@ private:
   std::optional<std::vector<Turns>> turnsOf(Repeat its) const;
   std::optional<Turns> turnsOf(std::vector<const Statement *> statements) const;
   std::vector<std::set<int64_t>> awaitsOf(Repeat its, size_t line) const;
-  /// Of a loop.
+  /// Words and cycles of a loop.
   struct Share {
     int64_t words = 0;
     double cycles = 0;
   };
-  std::pair<int64_t, int64_t> awaitWords(Repeat its) const;
+  int64_t awaitWords(Repeat its) const;
   Share beside(Repeat its, ArrayRef<Turns> all) const;
   double gain(Repeat its, double most, double price) const;
   std::optional<Repeat> best(double price) const;
@@ -171,6 +172,8 @@ Line Roller::lineOf(Operation *op) {
     return isa<pe::AwaitOp>(each.op);
   });
   appendPlaces(op, line.places);
+  for (const AwaitPlace &place : line.places)
+    line.awaits += place.words();
   for (const Statement &each : line.statements)
     line.words += pe::codeWords(each.op);
   line.control = controlOf(op);
@@ -295,17 +298,13 @@ std::vector<std::set<int64_t>> Roller::awaitsOf(Repeat its, size_t line) const {
   return all;
 }
 
-/// Words of awaits in all turns, and in a loop with one before it.
-std::pair<int64_t, int64_t> Roller::awaitWords(Repeat its) const {
-  int64_t before = 0, after = lines[its.first].places[0].words();
-  for (size_t i = its.first; i < its.first + its.length; ++i) {
-    for (size_t turn = 0; turn < its.count; ++turn)
-      for (const AwaitPlace &place : lines[i + turn * its.length].places)
-        before += place.words();
+/// Words of awaits in a loop, and before it.
+int64_t Roller::awaitWords(Repeat its) const {
+  int64_t words = lines[its.first].places[0].words();
+  for (size_t i = its.first; i < its.first + its.length; ++i)
     for (const std::set<int64_t> &threads : awaitsOf(its, i))
-      after += !threads.empty();
-  }
-  return {before, after};
+      words += !threads.empty();
+  return words;
 }
 
 /// What a loop takes beside its statements in one turn: words of branches and
@@ -354,19 +353,23 @@ double Roller::gain(Repeat its, double most, double price) const {
                (1 + price * beside.cycles / std::max(all.cycles, 1.0));
   };
   Share all{int64_t(its.count) * turn.words, count * turn.cycles};
-  const auto [before, after] = awaitWords(its);
-  all.words += before;
-  if (gainOf(all, {after + 3, count * machine.loopOverhead}) <= most)
+  for (size_t i = its.first; i < its.first + its.length * its.count; ++i)
+    all.words += lines[i].awaits;
+  const Share least{3, count * machine.loopOverhead};
+  if (gainOf(all, least) <= most)
+    return most;
+  const int64_t awaits = awaitWords(its);
+  if (gainOf(all, {least.words + awaits, least.cycles}) <= most)
     return most;
   const std::optional<std::vector<Turns>> turns = turnsOf(its);
   if (!turns)
     return most;
   Share beside = this->beside(its, *turns);
-  beside.words += after;
+  beside.words += awaits;
   return std::max(most, gainOf(all, beside));
 }
 
-/// That with the largest gain.
+/// Finds the repeat with the largest gain.
 std::optional<Repeat> Roller::best(double price) const {
   Repeat best;
   double most = 0;
@@ -388,7 +391,8 @@ std::optional<Repeat> Roller::best(double price) const {
   return best;
 }
 
-/// Of one of its turns, with variables of the first, which stays.
+/// Writes the numbers of one of its turns, with variables of the first, which
+/// stays.
 void Roller::writeNumbers(Operation *op, const Turns &turns, Value turn) {
   size_t s = 0;
   visitSlots(op, [&](Slot &slot) {
@@ -502,7 +506,7 @@ void Roller::roll(size_t depth) {
   }
 }
 
-/// Of loops in it first.
+/// Rolls loops in a block first.
 static void roll(Places &places, const Machine &machine, Block &block,
                  size_t depth) {
   for (Operation &op : block)

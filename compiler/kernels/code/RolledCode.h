@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Statements that a routine repeats, equal but for numbers and awaits, become
-// the body of a loop, which awaits at each place what any turn does there: the
-// others have nothing to wait for. Where a turn differs in scalars of the PE, a
-// branch leads to its statement:
+// the body of a loop, which awaits at each place what any turn does there: no
+// turn waits for less than before. One may wait for a thread that it let go on,
+// and the proof says if that could last for ever. Where a turn differs in
+// scalars of the PE, a branch leads to its statement:
 //
 //   vector mov @a[0, ..] = fabric(4) over (%mine)   for %i < 2 {
 //   vector exp @a[0, ..] = @a[0, ..]                  await [1]

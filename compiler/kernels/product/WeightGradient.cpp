@@ -73,7 +73,7 @@ class WeightGradient final : public KernelFor<wse::WeightGradientOp> {
     const Offer small = offerOf(GradientShape::SmallBlocks);
     if (small.applies() && small.scratchBytes < offers[0].scratchBytes)
       offers.push_back(small);
-    // Of large blocks: many small ones hold up the lanes.
+    // Blocks of two lanes have the size that is fastest.
     const Offer its = offerOf(GradientShape::TwoLanes);
     if (llvm::all_of(offers, [&](const Offer &other) {
           return its.cost.total() < other.cost.total();

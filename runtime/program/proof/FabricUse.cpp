@@ -39,7 +39,7 @@ public:
         readAwait(*await);
       else if (const auto *set = statement->kind_as_SetTask();
                set && everything)
-        result.events.push_back({0, 0, turns, guards, set});
+        note({0, 0, turns, guards, set});
       else if (const auto *control = statement->kind_as_SendControl();
                control && everything)
         readControl(*control, number);
@@ -69,7 +69,7 @@ private:
 
   void readAwait(const program::Await &await) {
     if (await.threads() != 0)
-      result.events.push_back({0, await.threads(), turns, guards, nullptr});
+      note({0, await.threads(), turns, guards, nullptr});
   }
 
   void readControl(const program::SendControl &control, size_t statement) {
@@ -80,18 +80,25 @@ private:
     op.turns = turns;
     op.guards = guards;
     op.control = &control;
-    result.events.push_back({result.ops.size()});
+    note({result.ops.size()});
     result.ops.push_back(std::move(op));
+  }
+
+  void note(FabricEvent event) {
+    result.events.push_back(std::move(event));
+    ++noted;
   }
 
   size_t readLoop(const program::Loop &loop, size_t first) {
     size_t guardsBefore = guards.size(), eventsBefore = result.events.size();
+    const uint64_t notedBefore = noted;
     if (loop.guard() >= 0)
       scalars.appendConditions(loop.guard(), guards);
     turns.push_back({loop.count(), 0});
     // Once at least, to number what follows.
     size_t next = read(*loop.body(), first);
-    bool empty = result.events.size() == eventsBefore;
+    // What the first turn does not do a later one may.
+    bool empty = noted == notedBefore;
     int64_t most = empty ? 0 : mostTurns(*loop.count());
     if (most < 1)
       forget(eventsBefore);
@@ -247,15 +254,14 @@ private:
     if (!op.in && !op.out && !acts) {
       // It may have to wait until the thread is free.
       if (instruction.thread() >= 0)
-        result.events.push_back(
-            {0, 1u << instruction.thread(), turns, op.guards, nullptr});
+        note({0, 1u << instruction.thread(), turns, op.guards, nullptr});
       return;
     }
     if (op.in && !everything)
       op.inColors = scalars.values(*op.in->color());
     if (op.out && !everything)
       op.outColors = scalars.values(*op.out->color());
-    result.events.push_back({result.ops.size()});
+    note({result.ops.size()});
     result.ops.push_back(std::move(op));
   }
 
@@ -263,6 +269,7 @@ private:
   const bool everything;
   LoopTurns turns;
   std::vector<int> guards;
+  uint64_t noted = 0; ///< events, with those that were forgotten
 };
 
 } // namespace

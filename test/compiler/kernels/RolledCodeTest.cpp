@@ -288,7 +288,7 @@ TEST_F(RolledCode, RandomRoutines) {
               inLoop ? statement(kinds[i] + 1, step * turn, true) + "}\n" : "";
         }
     }
-    loops += countOf("for %", rolled(body)) - countOf("for %", body) > 0;
+    loops += countOf("for %", rolled(body)) > countOf("for %", body);
   }
   EXPECT_GT(loops, 100u);
 }

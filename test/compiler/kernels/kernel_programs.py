@@ -198,8 +198,10 @@ class Program:
             file.write(self.text())
         if self.carried:  # what has room without is not asked for it
             scheduled = call(["wsec", source, "--stop-after=schedule", "--print-constants"])
+            carried, count = re.subn("(wse.program @main .*? attributes {)", r"\1number_arguments, ", scheduled, count=1)
+            assert count == 1, scheduled
             with open(source, "w") as file:
-                file.write(re.sub("(wse.program @main .*? attributes {)", r"\1number_arguments, ", scheduled, count=1))
+                file.write(carried)
         call(["wsec", source, "-o", f"{folder}/program.wafer", f"--report={folder}/predicted.json", "--quiet"])
         for name, array in self.inputs.items():
             np.save(f"{folder}/{name}.npy", array)
