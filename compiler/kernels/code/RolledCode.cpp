@@ -320,8 +320,14 @@ Roller::Share Roller::beside(Repeat its, ArrayRef<Turns> all) const {
       for (size_t s = 0; s < turns->numbers.size(); ++s)
         if (turns->step(s) != 0)
           cycles += double(its.count) * machine.scalarCycles;
-      const bool joins = before && turns->differsAs(*before) &&
-                         op->getPrevNode() == before->statements[0]->op;
+      // No turn may wait in between.
+      const bool joins =
+          before && turns->differsAs(*before) &&
+          llvm::all_of(llvm::zip_equal(before->statements, turns->statements),
+                       [](auto pair) {
+                         auto [first, second] = pair;
+                         return second->op->getPrevNode() == first->op;
+                       });
       for (auto [number, turn] : llvm::enumerate(turns->odd)) {
         share.words += pe::codeWords(op);
         if (joins)
